@@ -16,7 +16,7 @@ hook() {
 		DESTDIR=$R/initramfs sh -s -- "$@"
 }
 
-@test "the claims are in it, and no other line about these arrays" {
+@test "the mdadm.conf in the initramfs has every claim, and no other line about a claimed array" {
 	claim_write data "$UUID" 2>/dev/null
 	claim_write other 99999999-89ab-4cde-8f01-23456789abcd 2>/dev/null
 	printf "HOMEHOST x\nARRAY /dev/md/data  metadata=1.2 UUID=%s name=vm:data\n\
@@ -29,7 +29,7 @@ ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	grep -q '^HOMEHOST x' "$COPY"
 }
 
-@test "a copy whose last line has no end loses nothing, and one that is not there is made" {
+@test "an mdadm.conf without a newline at its end loses no line, and a missing one is created" {
 	claim_write data "$UUID" 2>/dev/null
 	printf 'ARRAY /dev/md0 UUID=11111111:22222222:33333333:44444444' >"$COPY"
 	hook
@@ -40,7 +40,7 @@ ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	cmp "$COPY" "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
 }
 
-@test "an array that carries the root file system is named, once, and listed for those who start it" {
+@test "the array with the root file system is named once, and listed for initramfs/start" {
 	CONF[ROOT]=yes
 	claim_write system "$UUID" 2>/dev/null
 	printf 'ARRAY /dev/md/0  metadata=1.2 UUID=%s name=vm:0\n' "$MD" >"$COPY"
@@ -49,7 +49,7 @@ ARRAY <ignore> UUID=99999999:89ab4cde:8f012345:6789abcd"
 	[[ $(<"$R/initramfs/etc/ramraid.roots") == "$MD /dev/md/system" ]]
 }
 
-@test "swap on an array that the initramfs does not start is not resumed from; any other is" {
+@test "resume is switched off for swap on an array that the initramfs does not start, and for no other swap" {
 	local said
 	mkdir -p "$R/initramfs/conf/conf.d" "$R/etc/ramraid/state"
 	claim_write data "$UUID" 2>/dev/null
@@ -101,7 +101,7 @@ starts() {
 	[[ -z $said && $(<"$R/did") == "$1" ]] || fail "$said" "$(<"$R/did")"
 }
 
-@test "the initramfs starts one of ours with every leg but one, and no other" {
+@test "initramfs/start starts an inactive root array that lacks no more than one leg, and nothing else" {
 	local did=$'--quiet --stop /dev/md127\n--quiet --assemble --run /dev/md/system /dev/sda2 /dev/sdb2'
 	echo "$MD /dev/md/system" >"$R/roots"
 	LEGS='sda2 sdb2' HOW=inactive SLOTS=3 SAYS=$MD
@@ -120,7 +120,7 @@ starts() {
 	[[ $(sh "$PROJECT/initramfs/start" prereqs) == mdadm ]]
 }
 
-@test "no claims: the copy is as it was; it comes after mdadm's own hook" {
+@test "without claims mdadm.conf stays as it was; the hook runs after those of mdadm and resume" {
 	echo 'ARRAY /dev/md/own' >"$COPY"
 	hook
 	[[ $(<"$COPY") == 'ARRAY /dev/md/own' ]]
@@ -145,7 +145,7 @@ makes() {
 	[[ $(initramfs_command 6.1 || :) == "$3" ]] || fail "$(initramfs_command 6.1), and not $3"
 }
 
-@test "the initramfs is made by whatever makes the one that boots" {
+@test "the initramfs is rebuilt by the program that makes the one that boots" {
 	update-initramfs() { called update-initramfs "$@"; }
 	dracut() { called dracut "$@"; }
 	makes '' '' ''
@@ -172,7 +172,7 @@ makes() {
 	makes initramfs-tools 'update-initramfs -u -k all' 'update-initramfs -u -k 6.1'
 }
 
-@test "an initramfs that could not be made is a failure, whoever makes it" {
+@test "a rebuild of the initramfs fails with the exit code of dracut" {
 	dracut() { called dracut "$@" && return 3; }
 	program dracut
 	run claim_initramfs

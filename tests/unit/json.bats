@@ -14,7 +14,7 @@ back() { # TEXT: what jq has read
 	jq -rj .key <<<"$JSON_TEXT"
 }
 
-@test "objects and lists in each other, empty ones too" {
+@test "objects and lists can be nested, and can be empty" {
 	json_open '' object
 	json_open none list
 	json_close
@@ -38,7 +38,7 @@ back() { # TEXT: what jq has read
 	[[ $JSON_TEXT == "$(jq . <<<"$JSON_TEXT")" ]] || fail "$JSON_TEXT"
 }
 
-@test "texts: quotes, backslashes, control characters, line ends" {
+@test "texts: quotes, backslashes, control characters and line ends come back unchanged" {
 	local text
 	for text in '' plain 'a "b" \c\' $'tab\tline\nend\x01\x1f\x7f' '[' '{' 'µ … €' $'µ\x02'; do
 		[[ $(
@@ -48,7 +48,7 @@ back() { # TEXT: what jq has read
 	done
 }
 
-@test "texts: what turns the direction of a terminal, or controls it, is written out, and read back the same" {
+@test "texts: characters that control a terminal or its text direction are escaped, and come back unchanged" {
 	local code text
 	for code in 0080 0085 009b 009f 200e 200f 2028 202a 202e 2066 2069; do
 		text=$(jq -nrj "\"x\\u$code.µ\"")
@@ -66,7 +66,7 @@ back() { # TEXT: what jq has read
 	done
 }
 
-@test "what is no UTF-8 is taken for Latin-1" {
+@test "bytes that are not UTF-8 are taken for Latin-1" {
 	[[ $(back $'caf\xe9') == café ]] || fail "$(back $'caf\xe9')"
 	[[ $(back $'\xff\xc3') == ÿÃ ]]
 }

@@ -52,7 +52,7 @@ lvm() {
 	esac
 }
 
-@test "ext2, 3 and 4 by their blocks" {
+@test "ext2, ext3 and ext4 are judged by their block size" {
 	local kind
 	for kind in ext2 ext3 ext4; do
 		size 64
@@ -64,7 +64,7 @@ lvm() {
 	done
 }
 
-@test "XFS by its sectors, which are those of the disk unless mkfs.xfs is told otherwise, and by those of its log" {
+@test "XFS is judged by its sectors, which are those of the disk by default, and by those of its log" {
 	mkfs.xfs -q "$R/dev/md127"
 	not_borne '/dev/md127: XFS with sectors of 512 bytes' '/dev/md127 xfs 512'
 	mkfs.xfs -q -f -s size=4096 "$R/dev/md127"
@@ -74,7 +74,7 @@ lvm() {
 	[[ ${CONTENTS_BLOCKS[*]} == '/dev/md127 xfs 512' ]] || fail "${CONTENTS_BLOCKS[@]}"
 }
 
-@test "btrfs that was made on blocks of 512 bytes, swap, and nothing at all" {
+@test "btrfs that was made on blocks of 512 bytes, swap and a blank array accept larger blocks" {
 	mkfs.btrfs -q "$R/dev/md127" >/dev/null
 	found '/dev/md127 btrfs 4096'
 	size 64
@@ -86,7 +86,7 @@ lvm() {
 	found '/dev/md127 blank 0'
 }
 
-@test "LUKS by its sectors, and what is in it sees no others; LUKS1, integrity and a program that is missing: no" {
+@test "LUKS2 is judged by its own sectors, whatever is in it; LUKS1, integrity or a missing cryptsetup is refused" {
 	local path
 	luks_of() { size 64 && luks md127 "$@"; }
 	luks_of luks2 4096
@@ -123,7 +123,7 @@ lvm() {
 		'/dev/md127 crypto_LUKS 512'
 }
 
-@test "a partition table counts in the blocks that the array has" {
+@test "a partition table counts in the blocks of the array, so larger ones are refused" {
 	local kind
 	for kind in gpt dos; do
 		size 64
@@ -138,7 +138,7 @@ bytes" "/dev/md127 $kind 512"
 	done
 }
 
-@test "data without a known signature, wherever it is; what can't be read" {
+@test "data without a known signature is refused wherever it is, and so is what can't be read" {
 	local at
 	for at in 0 1000 $((320 * 1048576 - 1)); do
 		size 320
@@ -155,13 +155,13 @@ bytes" "/dev/md127 $kind 512"
 	not_borne '/dev/md127: what it holds could not be read' '/dev/md127 unreadable 0'
 }
 
-@test "one that does not answer" {
+@test "an array that does not answer is refused" {
 	size 64
 	bounded() { return "$BOUNDED_SILENT"; }
 	not_borne '/dev/md127: does not answer' '/dev/md127 silent 0'
 }
 
-@test "two signatures, of which one may be of before: a file system over another one, over a partition table, before a superblock of md at the end" {
+@test "signatures that do not go together are refused, because one may be left from an earlier use" {
 	local several='/dev/md127: signatures that do not go together (wipefs /dev/md127 lists them)'
 	mkfs.btrfs -q "$R/dev/md127" >/dev/null
 	cp "$R/dev/md127" "$BATS_TEST_TMPDIR/btrfs"
@@ -191,7 +191,7 @@ old_superblock() {
 		dd of="$R/dev/md127" bs=512 seek=$sector conv=notrunc status=none
 }
 
-@test "others are not known to bear it; a device that something else holds is not what it shows" {
+@test "kinds not known to accept larger blocks are refused, and so is a device that something unknown holds" {
 	printf 'vfat 512\nf2fs 4096\nbcache 0\nzfs_member 0\n' >"$BATS_TEST_TMPDIR/kinds"
 	while read -r kind block; do
 		not_borne_line "/dev/md127 $kind $block" \
@@ -226,7 +226,7 @@ volumes() {
 	size_of dm-5 64
 }
 
-@test "LVM: each volume that is active is looked at; one that is not, and one of another kind, is refused" {
+@test "LVM: each active volume is looked at; an inactive one, and one of another kind, is refused" {
 	volumes
 	mkfs.ext4 -q -F -b 4096 "$R/dev/dm-4"
 	LVS=('root/linear/4' 'swap/striped/5')
@@ -247,7 +247,7 @@ volumes() {
 		'/dev/md127 LVM2_member 4096 /dev/dm-4 xfs 512'
 }
 
-@test "LVM: no group; extents that begin elsewhere; a program that is missing or fails; other holders" {
+@test "LVM: misaligned extents, unknown holders, and an lvm that is missing or fails are refused; no group is not" {
 	volumes
 	LVS=()
 	PVS=/1048576/0
@@ -278,7 +278,7 @@ volumes() {
 	not_borne '/dev/md127: only lvm could tell, and it is not installed' '/dev/md127 missing:lvm 0'
 }
 
-@test "what is there, in words" {
+@test "larger_blocks_what says in words what is on the array" {
 	[[ $(larger_blocks_what '/dev/md127 LVM2_member 4096' '/dev/dm-4 xfs 4096' '/dev/dm-5 swap 0' '/dev/dm-6 crypto_LUKS 4096') == 'LVM, XFS (4096), swap, a LUKS container (4096)' ]] ||
 		fail "$(larger_blocks_what '/dev/md127 LVM2_member 4096' '/dev/dm-4 xfs 4096' \
 			'/dev/dm-5 swap 0' '/dev/dm-6 crypto_LUKS 4096')"

@@ -30,7 +30,7 @@ outside() {
 		number=2 events=90 device_uuid=b "${@:2}"
 }
 
-@test "one word for each state of a leg" {
+@test "one word for each state of a leg while the array is running" {
 	# As md has it, whatever else is known.
 	is in_sync whole-2
 	is in_sync whole-2 removed=yes sb=corrupt
@@ -89,7 +89,7 @@ outside() {
 	is level stopped-2 level=10 role=spare recovery=2048
 }
 
-@test "in the running array: one word, also for the RAM leg" {
+@test "health_leg has one word for each leg of the running array, also for the RAM leg" {
 	local LEG
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	health_leg ram && [[ $LEG == in_sync ]]
@@ -130,7 +130,7 @@ ram_is() {
 	ram_is lost ram.state=attached copy.state=failed
 }
 
-@test "a copy of ours is what goes on, unless md itself is at work" {
+@test "a running copy is shown as the sync that goes on, unless md itself is at work" {
 	copy_state() { COPY_STATE=$COPIES COPY_WHY=why DONE=5 TOTAL=9 RATE=2; }
 	goes_on() { # SYNC DONE, with COPIES, and md doing WAS
 		F=([name]=data [array.sync]=$WAS [array.done]=0 [array.total]=0 [array.rate]=0)
@@ -145,7 +145,7 @@ ram_is() {
 	COPIES=none WAS=check goes_on check 0
 }
 
-@test "how far the array is says the first member in sync that can be read, also the RAM leg alone" {
+@test "the event count of the array is that of the first member in sync that can be read, even the RAM leg alone" {
 	superblock_facts() {
 		case ${1##*/} in
 		rd0) echo events=77 ;;
@@ -175,7 +175,7 @@ advises() {
 	[[ $ADVICE_ACTION == *"$text"* ]] || fail "$WORD: $ADVICE_ACTION"
 }
 
-@test "what to type for a leg outside goes by its word" {
+@test "what to type for a leg outside the array depends on its state" {
 	WORD=silent advises 'does not answer' sb=unreadable silent=yes uuid=
 	WORD=unreadable advises "can't be read" sb=unreadable uuid=
 	WORD=returned advises \
@@ -206,7 +206,7 @@ advises() {
 		role=spare witness.seen=b
 }
 
-@test "a disk whose superblock can't be read: nobody says that it is to be wiped" {
+@test "nobody is told to wipe a disk whose superblock can't be read" {
 	local word
 	declare -gA CONF=([HOTPLUG]=yes [AUTO_REPLACE]=no)
 	notify() { TOLD=$4; }

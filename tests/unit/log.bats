@@ -18,7 +18,7 @@ both() { "$@" 2>&1; }
 		$(both log_notice a) == '<5>a' && $(both log_info a) == '<6>a' ]]
 }
 
-@test "log_alert: the console gets each alert of a unit, whole and in order; a terminal gets none" {
+@test "log_alert: the console gets each alert of a unit, whole and in order, and none typed at a terminal" {
 	local i line console
 	mkfifo "$R/dev/console"
 	exec {console}<>"$R/dev/console"
@@ -46,7 +46,7 @@ full() {
 	dd if=/dev/zero of="$1" bs=64K count=1 oflag=nonblock status=none 2>/dev/null
 }
 
-@test "log_alert: a console that takes nothing keeps nobody: not the program, not who waits for its lock" {
+@test "log_alert: a console that takes nothing blocks neither the program nor who waits for its lock" {
 	local kind console lock pid i
 	LOG_JOURNAL=yes LOG_CONSOLE=9
 	mkfifo "$R/dev/console"
@@ -87,7 +87,7 @@ full() {
 	[[ $LOG_JOURNAL == yes ]]
 }
 
-@test "die: its message and its code, 1 without one" {
+@test "die prints its message, and exits with its code, or with 1 without one" {
 	run die 'no such disk' 4
 	assert_failure 4
 	assert_output 'ramraid: no such disk'
@@ -95,7 +95,7 @@ full() {
 	assert_failure 1
 }
 
-@test "act runs, logs its words, keeps stdout clean, returns the code" {
+@test "act runs a command, logs it, keeps stdout clean and returns its exit code" {
 	act touch 'a b' 2>log
 	[[ -e 'a b' && $(<log) == '+ touch a\ b' ]]
 	[[ -z $(act echo text 2>/dev/null) && $(both act echo text) == *text ]]
@@ -103,7 +103,7 @@ full() {
 	assert_failure 1
 }
 
-@test "with DRY_RUN nothing changes, and what would is printed in the shell's spelling" {
+@test "with DRY_RUN nothing changes, and each change is printed as a command, quoted for the shell" {
 	DRY_RUN=yes
 	echo old >file
 	[[ $(act touch 'a b') == 'touch a\ b' &&
@@ -113,7 +113,7 @@ full() {
 	[[ $(ls) == file ]]
 }
 
-@test "act_write writes, and fails where it can't" {
+@test "act_write writes, and says why where it can't" {
 	act_write file idle 2>log
 	[[ $(<file) == idle && $(<log) == *idle*file* ]]
 	run act_write nowhere/file x
@@ -129,7 +129,7 @@ full() {
 	}
 }
 
-@test "act_file: whole, with its mode, in folders that it makes, without leftovers" {
+@test "act_file writes the whole file with its mode, makes its folders, and leaves nothing else behind" {
 	printf 'one\ntwo\n' | act_file folder/deep/file 600 2>log
 	[[ $(<folder/deep/file) == $'one\ntwo' && $(stat -c %a folder/deep/file) == 600 &&
 		$(ls -A folder/deep) == file ]]
@@ -138,7 +138,7 @@ full() {
 		$(ls -A folder/deep) == file ]]
 }
 
-@test "act_file: byte by byte, with no line end, or with several" {
+@test "act_file writes each byte as it is, with no newline at the end or with several" {
 	local text
 	for text in x $'x\n' $'x\n\n\n' '' $'\n'; do
 		printf '%s' "$text" >want
@@ -147,7 +147,7 @@ full() {
 	done
 }
 
-@test "act_text: what stands in it, however long, and its mode" {
+@test "act_text writes a text of any length, with its mode" {
 	local text
 	printf -v text '%0100000d' 1
 	act_text "$PWD/file" $'one\n' 600 2>/dev/null
@@ -156,7 +156,7 @@ full() {
 	[[ $(wc -c <file) == 100000 ]]
 }
 
-@test "text_split, text_into: as read takes them from a line; nothing is looked for among files" {
+@test "text_split and text_into split a line as read does, and expand no file names" {
 	local words=(old) a=1 b=2 c=3 IFS_WAS=$IFS
 	text_split words ' * a	b[c]  \\d '
 	[[ ${#words[@]} == 4 && ${words[0]} == '*' && ${words[2]} == 'b[c]' &&
@@ -171,7 +171,7 @@ full() {
 	[[ $a == 'regular file' && $b == 0 && $c == 644 && $IFS == "$IFS_WAS" ]]
 }
 
-@test "act_file replaces a link, does not write through it" {
+@test "act_file replaces a link, and does not write through it" {
 	echo precious >other
 	ln -s other file
 	echo new | act_file "$PWD/file" 2>/dev/null
@@ -190,7 +190,7 @@ full() {
 	assert_failure
 }
 
-@test "undo: newest first, odd words kept, a failure does not stop it, once" {
+@test "undo goes newest first, and only once; it keeps odd words, and a failure does not stop it" {
 	act_undo_push touch 'first $(x)' "it's"
 	act_undo_push false
 	act_undo_push eval 'ls >seen'
@@ -202,7 +202,7 @@ full() {
 	[[ -z $(ls) ]]
 }
 
-@test "act_file: NUL bytes are refused, and the old file stays; a mode is kept" {
+@test "act_file refuses NUL bytes, and the old file stays" {
 	local file=$BATS_TEST_TMPDIR/folder/file
 	act_file "$file" 600 <<<'old' 2>/dev/null
 	[[ $(stat -c %a "$file") == 600 ]]

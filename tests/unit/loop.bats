@@ -72,12 +72,12 @@ drives() { ends "$1" loop_run data; }                    # CODE
 releases() { ends "$1" detach_ram data "${@:2}"; } # CODE [going-down]
 did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 
-@test "a whole array: nothing to do" {
+@test "a whole array: nothing is done" {
 	drives 0
 	did $'witness\nend whole'
 }
 
-@test "a disk that comes into sync before the gate opens is written down before anything else is done" {
+@test "a disk that comes into sync before the gate opens is recorded before anything else is done" {
 	actions 0
 	witness_update_witness() {
 		local NODES
@@ -104,7 +104,7 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	did $'make_writable\nwitness sda\nreadd 1\nwaits\nwitness sda sdb\nmake_ram\nadd_ram\nend whole'
 }
 
-@test "a leg that has left, which nobody has noted yet, is noted before it is judged" {
+@test "a leg that has left is noted before it is judged" {
 	actions 0
 	witness_update_witness() { called witness && F[leg.1.noted]=yes F[leg.1.elsewhere]=yes; }
 	observe() { [[ ${F[leg.1.noted]-} == yes ]] || { back 1 && F[leg.1.joined]=yes; }; }
@@ -112,7 +112,7 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	did $'witness\nwitness\nend the RAM leg is in sync, but not the disk leg /dev/disk/by-id/ata-B'
 }
 
-@test "from stopped to whole" {
+@test "a start takes an array from stopped to whole, step by step" {
 	BASE=stopped-2
 	actions 0
 	observe() {
@@ -144,7 +144,7 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	done
 }
 
-@test "md has been told to begin no work, by a run that was killed: taken back, after a while" {
+@test "sync work that a killed run has left frozen is released after a while, with the bits of a resize set first" {
 	actions 0
 	sleep() { SECONDS=$((SECONDS + 5)); }
 	md_thaw() { called thaw "$@"; }
@@ -166,7 +166,7 @@ did() { [[ $(calls) == "$1" ]] || fail "$(calls)"; }  # CALLS
 	((SECONDS > LOOP_STALL))
 }
 
-@test "a start that fails is refused with 4" {
+@test "a start that can't assemble the array is refused with 4" {
 	actions 1
 	BASE=stopped-2
 	drives 4
@@ -189,23 +189,23 @@ assembles() {
 	ends 0 disk_legs_assemble "$@"
 }
 
-@test "a disk is missing: md is told what the bitmap had, which it forgets with one leg alone" {
+@test "with a disk missing, md is told the bits of the bitmap, which it forgets when it starts one leg alone" {
 	assembles sda
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90'
 }
 
-@test "or it is still being rebuilt" {
+@test "with a disk still being rebuilt, md is told the bits of the bitmap as well" {
 	changed='F[leg.1.recovery]=4096' assembles sda sdb
 	did $'assemble sda sdb\nbits md127 3 17-20\nbits md127 90'
 }
 
-@test "or a device that is the RAM leg is to come back: with one disk leg md forgets that, too" {
+@test "with one disk leg, md is told the bits only if a device that is the RAM leg is to come back" {
 	changed='F[members]=1 F[leg.ram.dev]=/dev/disk/by-id/nvme-X' assembles sda
 	changed='F[members]=1' assembles sda
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90\nassemble sda'
 }
 
-@test "a start that is interrupted while mdadm works, or whose mdadm is killed, keeps the bits" {
+@test "a start that is interrupted, or whose mdadm is killed, still tells md the bits" {
 	local code=0
 	changed='md_assemble() { called assemble "${@:2}"; kill -TERM "$BASHPID"; }'
 	(
@@ -220,7 +220,7 @@ assembles() {
 	did $'assemble sda\nbits md127 3 17-20\nbits md127 90'
 }
 
-@test "md begins nothing and writes nothing before that: it starts arrays read-only, and afterwards as before" {
+@test "md starts arrays read-only until it has the bits, and start_ro is afterwards as it was before" {
 	local first start_ro=$R/sys/module/md_mod/parameters/start_ro
 	mkdir -p "${start_ro%/*}"
 	changed='md_assemble() { called assemble "$(<"$MD_HOLD_START_RO")"; }'
@@ -247,12 +247,12 @@ assembles() {
 	[[ $(<"$start_ro") == 0 ]]
 }
 
-@test "all disks are there: md keeps it by itself" {
+@test "with all disks present md is told no bits: it keeps the bitmap by itself" {
 	assembles sda sdb
 	did 'assemble sda sdb'
 }
 
-@test "the array was stopped cleanly: md keeps it by itself" {
+@test "after a clean stop md is told no bits: it keeps the bitmap by itself" {
 	changed='F[leg.0.dirty]=no' assembles sda
 	did 'assemble sda'
 }
@@ -268,7 +268,7 @@ assembles() {
 
 # 15,000 of them are some 90 KB. No file may be written, as in the sandbox of the unit, where /tmp
 # is read-only.
-@test "however many bits there are, none gets lost for want of a folder to write to" {
+@test "any number of bits is kept without writing a file" {
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
 	F[leg.0.dirty]=yes
 	superblock_dirty_bits() { seq 0 2 30000 | paste -sd ' ' | fold -s -w 3900; }
@@ -294,7 +294,7 @@ assembles() {
 }
 
 # A rescue system that starts one of two disks after a power cut drops what both bitmaps had.
-@test "a leg that went down uncleanly comes back with what its own bitmap has, whatever the array has forgotten" {
+@test "after an unclean stop md is told the bits of a returned leg's own bitmap before it takes the leg back" {
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[leg.1.node]=sdb F[leg.1.dirty]=yes F[leg.ram.dirty]=yes
 	superblock_dirty_bits() {
@@ -319,7 +319,7 @@ assembles() {
 	did 'readd md127 sdb'
 }
 
-@test "half assembled, and it can't be stopped: refused with 4" {
+@test "a half-assembled array that can't be stopped is refused with 4" {
 	actions 1
 	observe() { F[array.state]=inactive; }
 	drives 4
@@ -333,7 +333,7 @@ assembles() {
 	[[ $(calls) == $'readd 1\nmake_ram\n'*end* ]] || fail "$(calls)"
 }
 
-@test "an outage that is over before anybody else has looked is written down" {
+@test "an outage that is over before anything else has looked is recorded" {
 	local id file=$R/etc/ramraid/state/data.lately
 	actions 0
 	mkdir -p "${file%/*}" "$R/proc/sys/kernel/random" "$R/sys/block/md127"
@@ -358,7 +358,7 @@ assembles() {
 	assert_output -p 'gave up after 73 steps'
 }
 
-@test "WAIT=no: dependents start at once, the rebuild goes on" {
+@test "WAIT=no: dependents start at once, and the rebuild goes on" {
 	observe() {
 		F[conf.wait]=no F[array.sync]=recover F[ram.state]=recovering
 		((LOOKS < 4)) || F[ram.state]=in_sync F[array.sync]=idle
@@ -367,7 +367,7 @@ assembles() {
 	did $'witness\nready\nwitness\nend whole'
 }
 
-@test "time is up: open or shut as ON_TIMEOUT says" {
+@test "when the time is up, the gate opens or stays shut as ON_TIMEOUT says" {
 	local closed=degraded
 	observe() {
 		F[conf.wait_timeout]=5 F[conf.on_timeout]=$closed F[waited]=5 \
@@ -382,7 +382,7 @@ assembles() {
 	did ''
 }
 
-@test "a rebuild that md does not begin is given up, whichever leg it is" {
+@test "a start stops waiting for a rebuild that md does not begin, whichever leg it is" {
 	local leg
 	observe() {
 		F[$leg]=recovering SECONDS=$((SECONDS + 5))
@@ -404,7 +404,7 @@ assembles() {
 	grep -q 'only good copy' "$BATS_TEST_TMPDIR/log"
 }
 
-@test "release: waits until a disk leg is rebuilt from the RAM leg, then lets it go" {
+@test "release: waits until a disk leg is rebuilt from the RAM leg, then drops the RAM leg" {
 	before_look_configured data
 	observe() {
 		away 0
@@ -416,7 +416,7 @@ assembles() {
 		fail "$(calls)"
 }
 
-@test "release: an array without a RAM leg" {
+@test "release: of an array without a RAM leg only a ramdisk is dropped" {
 	before_look_configured data
 	observe() { F[ram.state]=none F[ram.node]=''; }
 	releases 0
@@ -452,7 +452,7 @@ rebuilt_after() {
 	}
 }
 
-@test "release: a disk leg that md has given up is tried again, and the RAM leg goes when it is in sync" {
+@test "release: a disk leg that md has given up is tried again, and once it is in sync the RAM leg leaves" {
 	only_ram
 	actions 0
 	rebuilt_after readd
@@ -460,7 +460,7 @@ rebuilt_after() {
 	did $'alert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
 
-@test "release: write-behind, which is off meanwhile, is not switched on again by what is configured" {
+@test "release: write-behind stays off while a disk leg is rebuilt, whatever is configured" {
 	only_ram
 	actions 0
 	F[conf.write_behind]=9 F[array.backlog]=9
@@ -481,7 +481,7 @@ rebuilt_after() {
 	did $'backlog 0\nalert\nremove_leg 1\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
 
-@test "what has not got on is counted by looks: a machine that was suspended has not stalled" {
+@test "a stall is counted by looks, so a machine that was suspended has not stalled" {
 	local since='' seconds=0
 	SECONDS=100
 	not clock_stalls since 20
@@ -495,7 +495,7 @@ rebuilt_after() {
 	not clock_stalls since 20
 }
 
-@test "a start that is refused for the same reason as before says so, and no more, until a person asks" {
+@test "a start that is refused for the same reason as before says just that, and does not repeat the reason" {
 	BASE=stopped-2
 	observe() { away 0 && away 1 && F[waited]=99; }
 	mkdir -p "$R/run/ramraid"
@@ -507,7 +507,7 @@ rebuilt_after() {
 	grep -q 'for the same reason as before' "$BATS_TEST_TMPDIR/log"
 }
 
-@test "release: a disk that was pulled out and is back takes the place of the member whose device is gone" {
+@test "release: a disk that was pulled out and is back replaces the member whose device is gone" {
 	only_ram
 	actions 0
 	action remove_gone 0
@@ -526,7 +526,7 @@ rebuilt_after() {
 	did $'alert\nremove_gone sdx\nreadd 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
 
-@test "release: a returned disk that ran without the RAM leg is not put back over it" {
+@test "release: a returned disk that ran without the RAM leg is not put back" {
 	only_ram
 	actions 0
 	F[witness.legs]='' F[witness.events]=50
@@ -535,7 +535,7 @@ rebuilt_after() {
 	did alert
 }
 
-@test "release, the machine going down: MEMBER_TIMEOUT for the disks, then the rescue image, and no leg is ever failed" {
+@test "release at shutdown: waits for the disks, then saves the rescue image, and never fails a leg" {
 	only_ram
 	actions 1
 	rescue_write() { called rescue "$@"; }
@@ -545,7 +545,7 @@ rebuilt_after() {
 		fail "$(calls)"
 }
 
-@test "release, the machine going down: a disk that md gives up again and again is not waited for for ever" {
+@test "release at shutdown: a disk that md gives up again and again is put back twice, then the image is saved" {
 	only_ram
 	actions 0
 	observe() {
@@ -561,7 +561,7 @@ rebuilt_after() {
 		fail "$(calls)"
 }
 
-@test "release: of a disk whose bitmap no longer tells where it differs all is rebuilt, as a start would" {
+@test "release: a disk whose bitmap no longer tells where it differs is rebuilt in full, as by a start" {
 	only_ram
 	actions 0
 	action add_leg 0
@@ -571,7 +571,7 @@ rebuilt_after() {
 	did $'alert\nremove_leg 1\nadd_leg 1\nwaits\nwitness\ndrop md127 rd0\nramdisk_drop data'
 }
 
-@test "release, the machine going down: an image that does not fit is tried once, and the guard waits on for a disk" {
+@test "release at shutdown: an image that does not fit is tried once, and the guard goes on waiting for a disk" {
 	only_ram
 	actions 1
 	observe() { ((LOOKS < 6)) || F[leg.1.state]=in_sync; }
@@ -584,7 +584,7 @@ rebuilt_after() {
 }
 
 # Every disk is there, and md has noted blocks that none of them took: nobody can come.
-@test "release, the machine going down: blocks that no disk leg has are saved at once; if that can't be, the shutdown is not held up" {
+@test "release at shutdown: blocks that no disk leg has are saved at once; if they can't be, nothing waits" {
 	local begin=$SECONDS
 	BASE=whole-2
 	before_look_configured
@@ -614,7 +614,7 @@ cp /rescue/data/rescue-77.X/record $R/etc/ramraid/state/data.rescue; ramraid res
 	((SECONDS - begin < 60)) || fail "$((SECONDS - begin)) s"
 }
 
-@test "release, the machine going down: md does not rebuild one disk, and another is away: said once" {
+@test "release at shutdown: that md does not rebuild a disk is said once, also while another one is away" {
 	only_ram
 	actions 0
 	sleep() { SECONDS=$((SECONDS + 5)); }
@@ -649,7 +649,7 @@ yields() {
 	((code == $1)) || fail "expected $1, got $code: $(<"$BATS_TEST_TMPDIR/log")"
 }
 
-@test "yield: before somebody else stops the array at a shutdown; never the only good copy" {
+@test "yield: drops the RAM leg before something else stops the array at a shutdown, but never the only good copy" {
 	yields 0 going
 	did $'witness\ndrop md127 rd0\nramdisk_drop data\nwitness'
 	yields 0 stays
@@ -672,7 +672,7 @@ yields() {
 }
 
 # Of a start there is the same; here nobody would ever see it.
-@test "release, the machine going down: md has been told to begin no work, and then does none: taken back, and then the image" {
+@test "release at shutdown: frozen sync work is released; if md still rebuilds nothing, the image is saved" {
 	only_ram
 	actions 0
 	sleep() { SECONDS=$((SECONDS + 5)); }
@@ -688,7 +688,7 @@ yields() {
 	[[ $DETACH_RAM_RESCUED == yes ]]
 }
 
-@test "release, the machine going down: systemd is asked for more time as long as the guard waits" {
+@test "release at shutdown: systemd is asked for more time as long as the guard waits" {
 	local before
 	only_ram
 	actions 1
@@ -700,7 +700,7 @@ yields() {
 	[[ $(grep -c go_on <<<"$before") -ge 4 ]] || fail "$before"
 }
 
-@test "the wall clock is set while a disk is waited for: the bound stays what it is" {
+@test "setting the wall clock does not change how long a start waits for a disk" {
 	local at=100 step
 	# shellcheck source=/dev/null
 	source <(sed "/^readonly /d" "$PROJECT/lib/core/clock.sh")
@@ -718,7 +718,7 @@ yields() {
 	done
 }
 
-@test "md's speed limits are set once for what is wanted, and put back once" {
+@test "md's speed limits are set once when that is wanted, and put back once" {
 	loop_speed() { real_loop_speed "$@"; }
 	md_speed() { called speed "$@"; }
 	F[array.md]=md127 LOOP_FAST=''
@@ -740,7 +740,7 @@ yields() {
 	grep "could not set md's speed limits" "$BATS_TEST_TMPDIR/log"
 }
 
-@test "a leg that fails while the end of a start is told: the record does not call it good" {
+@test "a leg that fails while the end of a start is reported is not recorded as good" {
 	before_look_configured data
 	WHY=whole LOOP_STARTED=0 NOW=0
 	loop_speed() { :; }
@@ -754,7 +754,7 @@ yields() {
 	did 'witness faulty'
 }
 
-@test "a place for the rescue image is looked for by the start, not by the worker of hot-plug, which may not write there" {
+@test "the start checks the place of the rescue image; hot-plug's worker, which may not write there, does not" {
 	before_look_configured data
 	declare -gA CONF=([RESCUE]=/nowhere)
 	rescue_why_not() { echo 'no room'; }
@@ -765,7 +765,7 @@ yields() {
 	assert_output ''
 }
 
-@test "a disk comes back whose device number md has given to the RAM leg: it is said what to type" {
+@test "a returned disk whose device number the RAM leg now has: the error says what to type" {
 	before_look_configured data
 	md_readd() { return 1; }
 	legs_seen_note_again() { :; }
@@ -785,7 +785,7 @@ yields() {
 		fail "$LOOP_ERROR"
 }
 
-@test "release: write-behind is switched off, and what is under way is waited for" {
+@test "release: write-behind is switched off, and writes under way are waited for" {
 	before_look_configured data
 	F[array.backlog]=128
 	md_set_backlog() { called backlog "$2"; }
@@ -796,7 +796,7 @@ yields() {
 
 # What waits stays down and the program ends, so the RAM leg must be md's business by then, however
 # far we were.
-@test "ON_TIMEOUT=fail: md is given the RAM leg, and goes on by itself" {
+@test "ON_TIMEOUT=fail: a start that is out of time still gives md the RAM leg" {
 	local state
 	BASE=whole-2
 	actions 0
@@ -813,7 +813,7 @@ yields() {
 	done
 }
 
-@test "stopped by somebody else while the RAM leg was the only good copy: its ramdisk stays, and it is said how to go on" {
+@test "after something else has stopped the array, stop keeps a ramdisk with the only good copy, and says what to type" {
 	declare -g NAME=data
 	array_lock() { :; }
 	stop_lock_() { :; }
@@ -838,7 +838,7 @@ yields() {
 	did $'ramdisk_drop data\nramdisk_drop data\nramdisk_drop data'
 }
 
-@test "stopped by systemd, and it runs nevertheless: its users are named, or that there are none; its unit is up again" {
+@test "an array that runs on after systemd stopped its unit: stop names who uses it, and its unit is up again" {
 	declare -g NAME=data
 	systemd_unit_is_up() { :; }
 	systemd_stop() { called stop; }
@@ -890,7 +890,7 @@ waits_for_a() {
 	grep -q 'something else has started md127, from legs that were not in sync' "$BATS_TEST_TMPDIR/log"
 }
 
-@test "a start says it when the second copy of the record counts, and only then" {
+@test "a start says when the second copy of the record counts, and only then" {
 	COUNTS=copy
 	before_look_configured() {
 		facts_read <"$FIXTURES/decide/$BASE.facts"
@@ -903,7 +903,7 @@ waits_for_a() {
 	not grep 'second copy' "$BATS_TEST_TMPDIR/log"
 }
 
-@test "and from the newest it is taken over; what we start ourselves is not judged again" {
+@test "an array that something else starts from the newest leg is taken over; our own start is not judged again" {
 	actions 0
 	waits_for_a
 	superblock_facts() { printf 'sb=ok\nuuid=%s\ndevice_uuid=%s\nevents=100\n' "${F[uuid]}" "$A"; }
@@ -925,7 +925,7 @@ waits_for_a() {
 	did judged
 }
 
-@test "a person stops the array while hot-plug's worker rebuilds its RAM leg: it stays stopped" {
+@test "an array that a person stops while hot-plug's worker rebuilds its RAM leg stays stopped" {
 	actions 0
 	BASE=whole-2
 	observe() {
@@ -960,7 +960,7 @@ on_disk() {
 }
 A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 
-@test "a record that its monitor writes while a worker waits counts: a disk that it rules out is not put back by the bitmap" {
+@test "a waiting worker sees the monitor's newer record: a disk that it rules out is not put back by the bitmap" {
 	actions 0
 	action add_leg 0
 	md_readd() { :; }
@@ -987,7 +987,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	not grep -q '^readd' <(calls) || fail "$(calls | sort | uniq -c; cat "$BATS_TEST_TMPDIR/log")"
 }
 
-@test "nor are disks started that a record rules out which is written while a worker waits" {
+@test "a waiting worker sees the monitor's newer record: disks that it rules out are not started" {
 	actions 0
 	hotplug_facts() { F[mend]=yes F[retry]=no; }
 	hotplug_look() { :; }
@@ -1013,7 +1013,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	not grep -q assemble <(calls) || fail "$(calls | sort | uniq -c; head -5 "$BATS_TEST_TMPDIR/log")"
 }
 
-@test "a record that stays under an earlier name is the same at each look" {
+@test "a record that stays under an earlier name counts as changed only when it has changed" {
 	F[name]=data F[uuid]=11111111-2222-3333-4444-555555555555 F[record.from]=old
 	mkdir -p "$R/etc/ramraid/state"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$A" events=90 filled=90 ram_slot=0 generation=3 doubted= \
@@ -1027,7 +1027,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	first_look_record_is_same
 }
 
-@test "going down with the only good copy: a look that fails is no reason for having no image" {
+@test "going down with the only good copy: a failed look at the place of the image is repeated, but not for ever" {
 	local seconds
 	F[array.md]=md127 F[members]=0 F[ram.node]=rd0 F[name]=data
 	CONF[RESCUE]=/var/lib/ramraid
@@ -1050,7 +1050,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	not detach_ram_wait_for_disk_ data -60 0
 }
 
-@test "the only good copy is started again also when mdadm says nothing of it, not when it names another array" {
+@test "the only good copy is started again if mdadm says nothing of it, but not if mdadm names another array" {
 	F[uuid]=11111111-2222-3333-4444-555555555555 F[ram.node]=rd0 F[name]=data F[conf.layout]=mirror
 	md_modules() { :; }
 	md_assemble() { called assemble "$@" && F[array.state]=active; }

@@ -19,31 +19,31 @@ example() {
 	[[ $(wc -l <<<"$EXAMPLE") == 1 ]] || fail "$1 has not one example of $2: $EXAMPLE"
 }
 
-@test "status --json: the arrays that are not whole" {
+@test "the example of status --json prints the arrays that are not whole" {
 	example ramraid-status 'ramraid status --json'
 	run eval "$EXAMPLE"
 	assert_output 'data: stopped'
 }
 
-@test "check --json: what to type against each problem" {
+@test "the example of check --json prints what to type against each problem" {
 	example ramraid-check 'ramraid check --json'
 	run eval "$EXAMPLE"
 	assert_line 'ramraid claim'
 }
 
-@test "config show --json: one value" {
+@test "the example of config show --json prints one value" {
 	example ramraid-config 'ramraid config show --json'
 	run eval "$EXAMPLE"
 	assert_output auto
 }
 
-@test "metrics: the only good copy" {
+@test "the example of metrics prints whether the RAM leg is the only good copy" {
 	example ramraid-metrics 'ramraid metrics |'
 	run eval "$EXAMPLE"
 	assert_output 'ramraid_only_good_copy_in_ram{array="data"} 0'
 }
 
-@test "bench --json: random reads, 32 at a time" {
+@test "the example of bench --json prints random reads, 32 at a time" {
 	libraries
 	example ramraid-bench 'ramraid bench --json'
 	declare -A BENCH=()
@@ -70,7 +70,7 @@ page() {
 	"$BATS_TEST_TMPDIR/tree/generate/diagnostics"
 }
 
-@test "diagnostics: a message, code, a list, a link to another part, and what roff takes for its own" {
+@test "diagnostics: messages, code, lists and links are formatted, and what roff would interpret is escaped" {
 	run page $'# Title\n\n## One\n\nSee [below](#two), `a -b \\c`.\n\n### Two\n\n> `it is … gone.…`\n\n.dot and `x(8)`:\n\n- one\n  and more\n\n```\n.TH -x\n```'
 	assert_success
 	assert_output - <<'END'
@@ -99,7 +99,7 @@ one and more
 END
 }
 
-@test "diagnostics: what it does not know is an error, with its line" {
+@test "diagnostics: unknown markup is an error that names its line" {
 	local text
 	for text in '> no message' 'a `b' 'see [x](#nowhere)'; do
 		run page $'# Title\n\n'"$text"

@@ -32,14 +32,14 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	MEMORY_MD=md127 MEMORY_FLOOR=$(quantity_bytes "$1" "$(ramdisk_memory_total)")
 }
 
-@test "given up after three looks in a row, not for a peak" {
+@test "the RAM leg is given up after three looks in a row that find memory short, not at a peak" {
 	counts '' leg yes 2
 	counts '' leg no
 	counts '' leg yes 2
 	counts give leg yes
 }
 
-@test "one that could not be given up is left alone for a minute" {
+@test "a RAM leg that could not be given up is left alone for a minute" {
 	counts give leg yes 3
 	memory_floor_kept
 	counts '' leg yes 30
@@ -50,7 +50,7 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	counts '' leg yes 2
 }
 
-@test "made anew after a minute with room, all of it in a row; then after two, up to an hour" {
+@test "the RAM leg is made again after a whole minute with room, then after two, and at most after an hour" {
 	local i
 	counts '' given yes 29
 	counts '' given no
@@ -64,17 +64,17 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	counts take given yes
 }
 
-@test "what a person has taken out, and what there is none of, is not counted" {
+@test "nothing is counted when there is no RAM leg, or a person has taken it out" {
 	counts '' none no 200
 	counts '' none yes 200
 }
 
-@test "0 in every form is off; any other is not" {
+@test "MEMORY_FLOOR=0 is off in every form, and no other value is" {
 	for word in 0 00 0% 0K 0G; do memory_floor_is_off "$word" || fail "$word"; done
 	for word in 1 10% 512M 01; do not memory_floor_is_off "$word" || fail "$word"; done
 }
 
-@test "the ramdisk leaves no less than the floor" {
+@test "a ramdisk leaves as much memory as RAM_RESERVE says, or MEMORY_FLOOR if that is more" {
 	mem 600 # of 4096
 	CONF[RAM_RESERVE]=10% CONF[MEMORY_FLOOR]=0
 	memory_floor_reserve
@@ -84,7 +84,7 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	[[ $MEMORY_RESERVE == 536870912 && $MEMORY_RESERVE_BY == MEMORY_FLOOR ]]
 }
 
-@test "memory is short: the RAM leg leaves, hot-plug knows why, and that is told once" {
+@test "when memory is short the RAM leg leaves, and hot-plug does not make it again" {
 	watched 512M
 	mem 600
 	for _ in 1 2 3 4; do cmd_memory_look data; done
@@ -118,21 +118,21 @@ gives_up() { # once the configuration can't be used any more
 	[[ $(calls) == *'mdadm --manage /dev/md127 --remove /dev/rd0'* ]] || fail "$(calls)"
 }
 
-@test "memory is short while the configuration is broken: the RAM leg leaves all the same" {
+@test "when memory is short the RAM leg leaves even if the configuration is broken" {
 	watched 512M
 	conf_need_keep data
 	echo MEMBERS= >>"$R/etc/ramraid/data.conf"
 	gives_up
 }
 
-@test "memory is short while the configuration is gone: the RAM leg leaves all the same" {
+@test "when memory is short the RAM leg leaves even if the configuration is gone" {
 	watched 512M
 	conf_need_keep data
 	rm "$R/etc/ramraid/data.conf"
 	gives_up
 }
 
-@test "ended after the note and before the memory is given back: it goes on, whether the leg is in or out" {
+@test "a run killed after it noted that the RAM leg is given up is completed, with the leg in the array or out of it" {
 	watched 512M
 	mem 100
 	cp "$R/run/ramraid/data.ram" "$BATS_TEST_TMPDIR/note"
@@ -157,7 +157,7 @@ gives_up() { # once the configuration can't be used any more
 	[[ $(calls) != *detach* ]] || fail "$(calls)"
 }
 
-@test "there is room: the worker of hot-plug makes it anew, unless a person has taken it out meanwhile" {
+@test "when there is room again, hot-plug's worker makes the RAM leg, unless a person has taken it out" {
 	systemctl() { called systemctl "$@"; }
 	watched 512M
 	leaves rd0
@@ -181,7 +181,7 @@ gives_up() { # once the configuration can't be used any more
 	[[ $(calls | wc -l) == 1 && -e $R/run/ramraid/data.detached ]] || fail "$(calls)"
 }
 
-@test "whoever had the lock has taken it out, or freed memory: it is left as it is" {
+@test "nothing is given up if the leg was taken out, or memory freed, before the lock was free" {
 	watched 512M
 	mem 500
 	: >"$R/run/ramraid/data.detached"
@@ -193,7 +193,7 @@ gives_up() { # once the configuration can't be used any more
 	[[ -z $(calls) && ! -e $R/run/ramraid/data.detached ]] || fail "$(calls)"
 }
 
-@test "a device, or brd with another user, gives nothing back: not counted" {
+@test "a RAM leg on brd is not given up while another array uses brd, because that frees no memory" {
 	watched 512M
 	mem 100
 	echo brd ram0 102400 9 used >"$R/run/ramraid/data.ram"
@@ -206,7 +206,7 @@ gives_up() { # once the configuration can't be used any more
 	[[ $MEMORY_ACT == give ]]
 }
 
-@test "a start or attach that finds no memory leaves it to be made later; one that makes it takes the note away" {
+@test "a start that finds no memory leaves the RAM leg to be made later; one that makes it removes that note" {
 	watched 512M
 	leaves rd0
 	rm "$R/run/ramraid/data.ram"
@@ -229,7 +229,7 @@ gives_up() { # once the configuration can't be used any more
 	[[ ! -e $R/run/ramraid/data.detached ]]
 }
 
-@test "an attach that fails after a detach says why, and leaves it taken out" {
+@test "an attach that fails after a detach leaves its reason, and the RAM leg stays taken out" {
 	: >"$R/run/ramraid/data.detached"
 	F[name]=data
 	memory_floor_facts
@@ -245,7 +245,7 @@ gives_up() { # once the configuration can't be used any more
 	[[ -z ${F[ram.out]} && -z ${F[ram.tried]} ]]
 }
 
-@test "it is started anew where it is to look, and ended where it was" {
+@test "memory_floor_arm restarts the watch of memory where it is wanted, and stops one that is not" {
 	systemctl() { called systemctl "$@"; }
 	CONF[RAM]=auto CONF[MEMORY_FLOOR]=0
 	memory_floor_arm data
@@ -259,7 +259,7 @@ gives_up() { # once the configuration can't be used any more
 systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 }
 
-@test "as much memory as the floor is enough, and a byte less is not" {
+@test "as much available memory as MEMORY_FLOOR is enough, and a kilobyte less is not" {
 	watched 512M
 	memory_floor_count() { called "$@"; }
 	mem 512
@@ -269,7 +269,7 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	[[ $(calls) == $'leg no\nleg yes' ]] || fail "$(calls)"
 }
 
-@test "the only good copy stays" {
+@test "when memory is short the RAM leg stays if it is the only good copy" {
 	watched 512M
 	mem 100
 	put dev-sda/state faulty,write_mostly dev-sdb/state faulty,write_mostly
@@ -278,7 +278,7 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	[[ -z $(calls) && ! -e $R/run/ramraid/data.detached ]]
 }
 
-@test "the only good copy stays beside an array that somebody has started without it" {
+@test "the only good copy stays, even beside an array that something else has started without it" {
 	watched 512M
 	mem 100
 	# Another run than the one that a start has judged.
@@ -293,7 +293,7 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	[[ -z $(calls) && ! -e $R/run/ramraid/data.detached ]]
 }
 
-@test "off, or a RAM leg that takes no memory: nothing to look at" {
+@test "with MEMORY_FLOOR=0, or a device as RAM leg, there is nothing to watch" {
 	verb memory data
 	assert_success
 	assert_output -p 'nothing to watch: MEMORY_FLOOR=0'
@@ -303,7 +303,7 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	assert_output -p 'nothing to watch'
 }
 
-@test "it ends with the array, or when that is no longer ours" {
+@test "the watch of memory ends with the array, or when ramraid no longer looks after that" {
 	watched 512M
 	cmd_memory_runs data
 	rm "$R/run/ramraid/data.started"
@@ -313,7 +313,7 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	not cmd_memory_runs data
 }
 
-@test "a ramdisk is not made when nobody could find out whether there is memory" {
+@test "no ramdisk is made if the check for memory itself fails" {
 	local code=0
 	mkdir -p "$RUN/.locks"
 	ramdisk_rapiddisk_make() { called make && echo rd0; }

@@ -26,7 +26,7 @@ metrics_of() {
 }
 parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 
-@test "every state: a strict reader can read it, and so can promtool, if it is there" {
+@test "every state: a strict reader accepts the metrics, and so does promtool, if it is installed" {
 	local file state samples
 	for file in "$STATES"/*.facts; do
 		state=$(basename "$file" .facts)
@@ -48,7 +48,7 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	done
 }
 
-@test "since when it is whole; not while that is of the time before it was degraded" {
+@test "the time since when an array is whole is shown, but not one from before it was degraded" {
 	metrics_of whole
 	grep -q '^ramraid_whole_since_timestamp_seconds{array="data"} 1795169472$' <<<"$SHOWN" ||
 		fail "$SHOWN"
@@ -59,7 +59,7 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	[[ $SHOWN != *ramraid_whole_since* ]] || fail "$SHOWN"
 }
 
-@test "the reader finds what is wrong" {
+@test "the strict reader of these tests finds what is wrong" {
 	local change
 	metrics_of whole
 	parsed >/dev/null
@@ -77,7 +77,7 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	done
 }
 
-@test "what stands in it" {
+@test "the samples of an array that is being rebuilt, and none for what is not counted" {
 	local line
 	metrics_of rebuilding-copy
 	parsed >"$BATS_TEST_TMPDIR/samples"
@@ -97,7 +97,7 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	! grep -E 'ramraid_leg_reads_total.*ram"|whole_since' "$BATS_TEST_TMPDIR/samples" || fail
 }
 
-@test "labels: quotes, backslashes, line ends, and what is no UTF-8" {
+@test "labels: quotes, backslashes and newlines are escaped, and what is not UTF-8 is replaced" {
 	metrics_sample ramraid_x_total 1 a 'a"b\c' b $'x\ny' c 'µ' d $'\xff.'
 	[[ ${METRIC[ramraid_x_total]} == \
 		'ramraid_x_total{a="a\"b\\c",b="x\ny",c="µ",d="?."} 1'$'\n' ]] ||
@@ -106,7 +106,7 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	[[ -z ${METRIC[ramraid_y]-} ]]
 }
 
-@test "the program: to stdout, or as a file that is there as a whole" {
+@test "the program writes to stdout, or to a file in one piece; wrong file names are refused" {
 	local file=/var/lib/prometheus/node-exporter/ramraid.prom
 	ramraid() { "$PROJECT/bin/ramraid" metrics "$@"; }
 	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
@@ -132,7 +132,7 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	assert_output -p 'could not be written'
 }
 
-@test "the only good copy is told of an array whose configuration has errors, too" {
+@test "the only good copy is reported even if the configuration has errors, but only if that is certain" {
 	local md=$R/sys/block/md127/md
 	mkdir -p "$md/dev-rd0" "$md/dev-sda1" "$R/dev/md" "$R/run/ramraid" "$R/sys/class/block" \
 		"$R/sys/block/rd0"

@@ -26,7 +26,7 @@ example() {
 }
 has() { grep -qxF -- "$1" "$CALLS" || fail "no \"$1\" in" "$(<"$CALLS")"; }
 
-@test "notices are sent to nobody" {
+@test "no example passes a notice on" {
 	local file
 	for file in "$EXAMPLES"/*; do
 		RAMRAID_SEVERITY=notice example "${file##*/}" started /dev/md/data || fail "$file"
@@ -34,7 +34,7 @@ has() { grep -qxF -- "$1" "$CALLS" || fail "no \"$1\" in" "$(<"$CALLS")"; }
 	[[ ! -e $CALLS ]]
 }
 
-@test "ntfy: title, priority and message; a token only if there is one, and never as an argument" {
+@test "ntfy: title, priority and message are sent; a token, if there is one, is never an argument" {
 	example notify-ntfy disk-lost /dev/md/data /dev/sdb
 	has "Title: data on $(uname -n): disk-lost"
 	has 'Priority: high'
@@ -48,7 +48,7 @@ has() { grep -qxF -- "$1" "$CALLS" || fail "no \"$1\" in" "$(<"$CALLS")"; }
 	not grep -q secret "$CALLS"
 }
 
-@test "matrix: the body is JSON, whatever the message holds, and the room is written out in the address" {
+@test "matrix: the body is JSON for any message, and the room is encoded in the address" {
 	example notify-matrix disk-lost /dev/md/data
 	has PUT
 	has "@$BATS_TEST_TMPDIR/matrix.header"
@@ -60,7 +60,7 @@ has() { grep -qxF -- "$1" "$CALLS" || fail "no \"$1\" in" "$(<"$CALLS")"; }
 		fail "$(<"$CALLS")"
 }
 
-@test "mail: to one address, and an alert to two; the state of the array below the message" {
+@test "mail: goes to one address, and an alert to two, with the state of the array below the message" {
 	example notify-mail disk-lost /dev/md/data
 	has '-t -i'
 	has 'To: root'
@@ -71,7 +71,7 @@ has() { grep -qxF -- "$1" "$CALLS" || fail "no \"$1\" in" "$(<"$CALLS")"; }
 	has 'To: root, oncall@example.org'
 }
 
-@test "what was refused fails, so that systemd says so" {
+@test "ntfy and matrix fail if the server refuses a message, so that systemd reports it" {
 	export REFUSED=yes
 	run example notify-ntfy disk-lost /dev/md/data
 	assert_failure 22

@@ -25,7 +25,7 @@ sendmail_is_there() {
 logger() { printf '%s\n' "$*" >>"$BATS_TEST_TMPDIR/journal"; }
 has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 
-@test "a program: event, array and device as mdadm gives them, the rest in its environment, and nobody waits for it" {
+@test "a program gets event, array and device as from mdadm, the rest in its environment, and is not waited for" {
 	program
 	notify warning disk-lost /dev/disk/by-id/ata-B $'data: lost\nor 5$ not' 2>"$LOG"
 	grep -qxF 'data: lost\nor 5$ not' "$LOG"
@@ -44,7 +44,7 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 		fail "$(calls)"
 }
 
-@test "typed by a person, it stands in the journal, too" {
+@test "an alert of a command that a person typed goes to the journal, too" {
 	notify alert x '' 'data: bad' 2>/dev/null
 	LOG_JOURNAL=yes notify warning x '' 'data: worse' 2>/dev/null
 	[[ $(<"$BATS_TEST_TMPDIR/journal") == \
@@ -52,14 +52,14 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 		fail "$(<"$BATS_TEST_TMPDIR/journal")"
 }
 
-@test "who was told before was not told this" {
+@test "NOTIFY=none clears who was notified before" {
 	CONF[NOTIFY]=none
 	NOTIFY_WAY=/usr/local/bin/tell
 	notify_others notice x '' 'data: x'
 	[[ -z $NOTIFY_WAY ]]
 }
 
-@test "a unit's name is given once" {
+@test "each notification has a unit name of its own" {
 	program
 	local i
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -71,13 +71,13 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	[[ $(sort -u "$BATS_TEST_TMPDIR/units" | wc -l) == 10 ]]
 }
 
-@test "variables of systemd are none in an argument" {
+@test "a dollar sign in an argument is escaped, so that systemd expands no variable" {
 	program
 	notify warning disk-lost '/dev/disk/by-id/a$B${C}' x 2>/dev/null
 	has '/dev/disk/by-id/a$$B$${C}'
 }
 
-@test "a program that is not there or can't be run, and a systemd that refuses: said, and no failure" {
+@test "a program that is missing, can't be run, or is refused by systemd is reported, and is no failure" {
 	CONF[NOTIFY]=/nonsense
 	notify warning disk-lost /dev/sdb x 2>"$LOG"
 	grep -q 'data: nobody was notified of disk-lost: NOTIFY=/nonsense does not exist' "$LOG"
@@ -94,7 +94,7 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	grep -q 'systemd is not running here' "$LOG"
 }
 
-@test "nobody is told in a dry run" {
+@test "nobody is notified in a dry run" {
 	program
 	DRY_RUN=yes
 	notify_others alert x '' x
@@ -123,7 +123,7 @@ has() { calls | grep -qxF -- "$1" || fail "no \"$1\" in" "$(calls)"; }
 	not grep -q MAILADDR "$BATS_TEST_TMPDIR/calls"
 }
 
-@test "check --notify-test: what a failed disk would send, by the same way; and when nobody would get it, that" {
+@test "check --notify-test sends a test in the way of a failed disk, and says if nobody would get it" {
 	printf 'UUID=11111111-2222-3333-4444-555555555555\nMEMBER=/dev/disk/by-id/ata-A\n' \
 		>"$R/etc/ramraid/data.conf"
 	not cmd_check_notify_test_ data 2>"$LOG"
@@ -152,7 +152,7 @@ arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
 		fail "$(<"$LOG")"
 }
 
-@test "whom mdadm.conf names: in any form and file, the first one" {
+@test "the address is the first one in mdadm's configuration, in any spelling and file" {
 	local line
 	for line in 'MAILADDR root' 'mailaddr root' $'Mail\troot   you' 'mai root'; do
 		printf '# x\nMAILFROM you\n%s\nMAILADDR other\n' "$line" >"$R/etc/mdadm/mdadm.conf"
@@ -168,7 +168,7 @@ arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
 	[[ $NOTIFY_ADDRESS == there ]]
 }
 
-@test "the mail: headers, the message, the state; handed over whole" {
+@test "the mail has its headers, the message and the state of the array" {
 	source "$PROJECT/lib/mail"
 	export RAMRAID_MAILADDR=root RAMRAID_NAME=data RAMRAID_SEVERITY=warning \
 		RAMRAID_MESSAGE='data: disk leg B is lost: there is none; to do: this'
@@ -194,7 +194,7 @@ arrive: journalctl -u 'ramraid-notify-data-*'" "$LOG"
 	mail_letter test /dev/md/data | grep -qx 'To: root'
 }
 
-@test "a program whose owner can't be looked at is not run" {
+@test "a program whose owner can't be checked is not run" {
 	program
 	# What make_child() in bash's jobs.c does in a subshell whose fork() has failed.
 	notify_why_not() { exit 254; }

@@ -60,7 +60,7 @@ refuses() { # PATTERN
 	[[ $ACTION == refuse && $WHY == *$1* ]] || fail "$ACTION: $WHY"
 }
 
-@test "nothing is written down, or all of it under this name: as ever" {
+@test "with no record, or all of them under this name, a start goes on as ever" {
 	looks fast
 	[[ $ACTION == assemble && -z ${F[record.from]}${F[record.why]} ]] || fail "$WHY"
 	good fast
@@ -71,7 +71,7 @@ refuses() { # PATTERN
 	[[ -e $S/old.witness ]]
 }
 
-@test "only the RAM leg was good, and then the file was renamed: refused, and the record is taken over" {
+@test "the record that only the RAM leg was good moves to the new name, and still refuses the start" {
 	only_copy data
 	printf 'UUID=abc\n' >"$S/data.contents"
 	echo "$ID 0" >"$S/data.lately"
@@ -89,7 +89,7 @@ refuses() { # PATTERN
 	refuses 'the RAM leg was the only good copy' data
 }
 
-@test "a rescue image: refused until it is restored; cut off between two moves it is gone on with" {
+@test "a rescue image under the old name refuses a start, even after its move was cut off halfway" {
 	only_copy data
 	image data
 	refuses 'ramraid restore fast'
@@ -101,7 +101,7 @@ refuses() { # PATTERN
 	grep -qx legs= "$S/fast.witness"
 }
 
-@test "a start takes it over, also one that is forced; --dry-run moves nothing" {
+@test "a start takes over the record of the old name, even if it is refused; --dry-run moves nothing" {
 	only_copy data
 	looks fast
 	(start_plan fast) >"$BATS_TEST_TMPDIR/plan" 2>"$LOG"
@@ -112,7 +112,7 @@ refuses() { # PATTERN
 	[[ $status == 4 && -e $S/fast.witness && ! -e $S/data.witness ]] || fail "$status $output"
 }
 
-@test "the other name is configured as well: refused, and nothing is moved; that one starts" {
+@test "if the old name is configured as well, it starts; the new one is refused, and nothing is moved" {
 	good data
 	conf data "$ID"
 	refuses "$R/etc/ramraid/data.conf is about the same array"
@@ -132,7 +132,7 @@ refuses() { # PATTERN
 	[[ $ACTION == assemble && ${F[record.from]} == data ]]
 }
 
-@test "two records of one array, and which of them counts is not known" {
+@test "if records under two names differ, the start is refused, and both are named" {
 	good data
 	only_copy older "$ID" 90
 	refuses "exist under more than one name, and differ: $S/data.witness, $S/older.witness"
@@ -153,7 +153,7 @@ refuses() { # PATTERN
 	[[ $ACTION == refuse ]]
 }
 
-@test "renamed while it runs: refused until it is stopped by its old name, whose record goes on" {
+@test "an array renamed while it runs is refused until it is stopped by its old name; then its records move" {
 	mkdir -p "$R/sys/block/md127/md/dev-sda" "$R/sys/class/block/sda/holders/md127"
 	echo clean >"$R/sys/block/md127/md/array_state"
 	echo "$ID" >"$R/sys/block/md127/md/uuid"
@@ -175,7 +175,7 @@ refuses() { # PATTERN
 		fail "$(ls "$R/run/ramraid")"
 }
 
-@test "two that change their names: neither loses its record" {
+@test "two configurations that swap their names both keep their records" {
 	only_copy data
 	printf '%s\n' "uuid=$OTHER" "legs=$A" events=7 ram_slot=0 generation=5 >"$S/fast.witness"
 	conf data "$OTHER"
@@ -190,7 +190,7 @@ refuses() { # PATTERN
 	[[ $(cd "$S" && echo *) == 'data.witness fast.witness' ]] || fail "$(ls "$S")"
 }
 
-@test "the record of an array that no configuration names is kept, and counts when one does again" {
+@test "the record of an array that no configuration names is kept, and counts once one does again" {
 	only_copy fast "$OTHER"
 	looks fast
 	old_name_take 2>"$LOG"
@@ -201,7 +201,7 @@ refuses() { # PATTERN
 		fail "${F[witness.events]} ${F[record.from]}"
 }
 
-@test "files that are none: links, folders, FIFOs, and what can't be moved" {
+@test "links, folders and FIFOs are no records; while a record can't be moved, no new one is written" {
 	mkdir "$S/x.witness"
 	ln -s nowhere "$S/y.witness"
 	mkfifo "$S/z.rescue"
@@ -218,7 +218,7 @@ refuses() { # PATTERN
 	[[ ! -e $S/fast.witness ]]
 }
 
-@test "what lies on it is known before its first start under the new name" {
+@test "what is on an array is known before its first start under the new name" {
 	good data
 	echo UUID=abc >"$S/data.contents"
 	dependents_aliases fast "$ID" | grep -qx UUID=abc
@@ -226,7 +226,7 @@ refuses() { # PATTERN
 	not grep -qx UUID=abc <(dependents_aliases fast "$ID")
 }
 
-@test "check tells that it is not clear which records count, and what to do" {
+@test "check says that it is not clear which records count, and what to do" {
 	good data
 	only_copy older "$ID" 90
 	looks fast

@@ -18,7 +18,7 @@ program() { # NAME TEXT: a program of that name, which writes its calls down fir
 readonly WATCHERS='systemctl stop ramraid-hotplug.* ramraid-remember.* ramraid-monitor@* ramraid-mend@* ramraid-memory@*'
 arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 
-@test "before a removal every array loses its RAM leg, and then the claims go" {
+@test "before a removal every array loses its RAM leg, and then the claims are removed" {
 	program ramraid ''
 	arrays data more ramraid
 	run "$PROJECT/packaging/before-removal"
@@ -27,7 +27,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	[[ $(calls) == $'ramraid detach data\nramraid detach more\nramraid claim --remove --all' ]]
 }
 
-@test "before a removal a self-test is ended, and what one has left is removed; what stays keeps the package" {
+@test "before a removal a self-test is ended and cleaned up; one that can't be blocks the removal" {
 	local left
 	program ramraid ''
 	program systemctl ''
@@ -50,7 +50,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	[[ $(calls | tail -n 1) == 'ramraid selftest --clean' ]]
 }
 
-@test "arrays that do not run, and such that can't be read, do not keep the package" {
+@test "arrays that do not run, or whose configuration has errors, do not block the removal" {
 	program ramraid 'case $2 in stopped) exit 3 ;; broken) exit 2 ;; esac'
 	arrays broken good stopped
 	run "$PROJECT/packaging/before-removal"
@@ -58,7 +58,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	[[ $(calls | tail -n 1) == 'ramraid claim --remove --all' ]]
 }
 
-@test "one that can't be read keeps the package, if what is known of it speaks against a start by md alone" {
+@test "a configuration with errors blocks the removal if the records rule out a start by md alone" {
 	program ramraid 'case $1 in detach) exit 2 ;; esac'
 	arrays data
 	mkdir -p "$R/etc/ramraid/state"
@@ -75,7 +75,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	assert_failure 1
 }
 
-@test "an array that must keep its RAM leg keeps the package, and all claims" {
+@test "an array that must keep its RAM leg blocks the removal, and all claims stay" {
 	local code
 	for code in 1 4 75; do
 		program ramraid "[[ \$2 != data ]] || exit $code"
@@ -89,7 +89,7 @@ status data"
 	done
 }
 
-@test "an array that md has stopped writing to keeps the package: its RAM leg may be the only good copy" {
+@test "an array that md has stopped writing to blocks the removal: its RAM leg may be the only good copy" {
 	program ramraid 'case $1:$2 in detach:data) exit 3 ;; check:data) echo "  problem broken: expected md to write to md127, found that it has stopped"; exit 1 ;; esac'
 	arrays data
 	run "$PROJECT/packaging/before-removal"
@@ -98,7 +98,7 @@ status data"
 	[[ $(calls) == $'ramraid detach data\nramraid check data' ]]
 }
 
-@test "an array whose blocks only ramraid makes so large keeps the package, before anything is done to any" {
+@test "an array whose large blocks need ramraid blocks the removal, before anything is done to any array" {
 	program ramraid ''
 	arrays data more
 	sed -i 's/^\[\[ .*leave.*/[[ ${1-} != leave ]] || { echo "data: reason $*"; exit 4; }/' \
@@ -110,7 +110,7 @@ status data"
 	[[ -z $(calls) ]]
 }
 
-@test "an array that md alone would start where we refuse keeps the package, and all claims" {
+@test "an array that md alone would start where ramraid refuses blocks the removal, and all claims stay" {
 	program ramraid 'case $1:$2 in detach:stale) exit 3 ;; check:stale) echo "  problem refused: expected /dev/md/stale to run, found that a start is refused: old"; exit 1 ;; esac'
 	arrays data stale
 	run "$PROJECT/packaging/before-removal"
@@ -120,7 +120,7 @@ status data"
 	[[ $(calls) == $'ramraid detach data\nramraid detach stale\nramraid check stale' ]]
 }
 
-@test "an array whose configuration has been deleted since it was started loses its RAM leg too; one that was released is nobody's" {
+@test "an array whose configuration was deleted loses its RAM leg before a removal too, but not a released one" {
 	program ramraid 'case $1:$2 in detach:*) cat >/dev/null ;; esac'
 	arrays data
 	mkdir -p "$R/run/ramraid"
@@ -153,7 +153,7 @@ status data"
 	assert_line --partial 'mdadm --assemble --run'
 }
 
-@test "a claim that can't be taken away keeps the package" {
+@test "a claim that can't be removed blocks the removal, and what was stopped is started again" {
 	program ramraid '[[ $1 != claim ]] || exit 1'
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
 	: >"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
@@ -173,7 +173,7 @@ status data"
 		fail "$(calls)"
 }
 
-@test "those who look after the arrays can't be stopped: said, and the package goes" {
+@test "if what watches the arrays can't be stopped, that is said, and the removal goes on" {
 	program ramraid ''
 	program systemctl '[[ $* != *monitor* ]]'
 	mkdir -p "$R/run/systemd/system"
@@ -183,7 +183,7 @@ status data"
 	[[ $(calls) == *$'\nramraid claim --remove --all\n'* ]]
 }
 
-@test "what fstab and crypttab call by the array's name is said" {
+@test "before a removal it is said where fstab and crypttab name an array" {
 	local said='without a line for it in mdadm.conf it may have another name'
 	program ramraid ''
 	arrays my.data
@@ -206,7 +206,7 @@ status data"
 	refute_output --partial "$R/etc/crypttab names /dev/md/tmp1:"
 }
 
-@test "without arrays only the claims are seen to, and an initramfs that can't be made does not keep the package" {
+@test "without arrays only the claims are removed, and an initramfs that can't be rebuilt blocks nothing" {
 	program ramraid 'exit 1'
 	run "$PROJECT/packaging/before-removal"
 	assert_success
@@ -241,7 +241,7 @@ release_tree() {
 	not grep -qvE '^git (rev-parse|status)' "$BATS_TEST_TMPDIR/calls"
 }
 
-@test "one file with another version is named" {
+@test "a file with another version is named" {
 	local file
 	for file in lib/VERSION debian/changelog CHANGELOG.md packaging/ramraid.spec \
 		packaging/arch/PKGBUILD README.md; do
@@ -258,7 +258,7 @@ release_tree() {
 	refute_output
 }
 
-@test "dates that differ, changes not released, a tag that is there, a tree that is not clean" {
+@test "no release with dates that differ, unreleased changes, an existing tag or a tree that is not clean" {
 	release_tree
 	sed -i 's/2026-11-20/2026-11-21/; s/^## \[Unreleased\]/&\n- new/' "$T/CHANGELOG.md"
 	GIT_TAG=0 GIT_STATUS='?? x' run "$T/tests/release"
@@ -272,7 +272,7 @@ release_tree() {
 
 # sysinit.target conflicts with emergency.service: with it in the transaction of "ramraid start",
 # the shell ends in which that was typed.
-@test "nothing that an array's unit pulls in pulls in half a boot" {
+@test "no unit that an array's unit pulls in has default dependencies, which pull in half a boot" {
 	local unit file checked=0
 	for unit in ramraid@.service \
 		$(sed -n 's/^\(Wants\|Requires\)=//p' "$PROJECT/units/ramraid@.service"); do
@@ -286,7 +286,7 @@ release_tree() {
 	((checked >= 5)) || fail "$checked"
 }
 
-@test "another target, such as an emergency, ends neither an array nor those who look after it" {
+@test "isolating another target, such as emergency, ends neither an array nor what watches it" {
 	local unit
 	for unit in ramraid@.service ramraid-hotplug.path ramraid-hotplug.timer \
 		ramraid-remember.path ramraid-monitor@.path ramraid-mend@.service ramraid-memory@.service; do
@@ -296,7 +296,7 @@ release_tree() {
 
 # systemd hands the limit of a service on to the path unit that starts it, and that then watches no
 # more.
-@test "what is started by the change of a file has no limit of starts" {
+@test "services that a path unit starts have no limit of starts" {
 	local path checked=0
 	for path in "$PROJECT"/units/*.path; do
 		checked=$((checked + 1))
@@ -307,7 +307,7 @@ release_tree() {
 	grep -qx StartLimitIntervalSec=0 "$PROJECT/units/ramraid-monitor@.path"
 }
 
-@test "what no watch sees is looked at all the same: the timer comes with every array" {
+@test "every array pulls in the timer that finds what no watch has seen" {
 	grep -qx Wants=ramraid-hotplug.timer "$PROJECT/units/ramraid@.service"
 	grep -qx OnUnitActiveSec=15min "$PROJECT/units/ramraid-hotplug.timer"
 	# The first time after it was started, not only after a look.
@@ -317,7 +317,7 @@ release_tree() {
 # It stays in the service's cgroup, and systemd would wait for it, three minutes with its defaults. Of
 # the others, nobody waits for the self-test, and metrics starts a reader every 30 seconds, which are
 # not to become more and more.
-@test "a reader of a disk that does not answer keeps no service from ending" {
+@test "a reader of a disk that does not answer does not keep a service from ending" {
 	local unit checked=0
 	for unit in "$PROJECT"/units/*.service; do
 		[[ $unit != */ramraid-@(metrics|selftest).service ]] || continue
@@ -345,7 +345,7 @@ release_tree() {
 		fail "$(skipped "${names[@]}")"
 }
 
-@test "after a removal, units are stopped by patterns: of a name without a file systemctl stop fails" {
+@test "after a removal units are stopped by patterns, because systemctl stop fails for a unit without a file" {
 	local file words word
 	for file in debian/ramraid.postrm packaging/ramraid.spec packaging/arch/ramraid.install; do
 		words=$(sed ':a; /\\$/ { N; s/\\\n//; ba }' "$PROJECT/$file" |
@@ -357,7 +357,7 @@ release_tree() {
 	done
 }
 
-@test "a check that was killed, or says nothing, keeps the package" {
+@test "a check that is killed, or says nothing, blocks the removal" {
 	local how
 	for how in 'kill -KILL $$' 'exit 75' 'exit 1'; do
 		program ramraid "case \$1 in detach) exit 3 ;; check) $how ;; esac"

@@ -53,7 +53,7 @@ drives() {
 	[[ $(calls) == "$1" ]] || fail "$(calls)" "$(<"$LOG")"
 }
 
-@test "a copy from all disk legs, then md" {
+@test "the RAM leg is filled by a copy from all disk legs, and then put back into the array" {
 	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd rd0\nstop'
 	[[ $LOOP_REBUILT == yes ]]
 	grep -q '1.0MiB were copied from the disk legs in 3s' "$LOG"
@@ -62,7 +62,7 @@ drives() {
 		\ md127\ 0\ copy\ [1-9][0-9]+\ 0\ [1-9][0-9]+\ [0-9]+\ [0-9]+\ 0\ 0$ ]]
 }
 
-@test "only disk legs that are in sync are copied from; with two empty slots the witness says which is the RAM leg's" {
+@test "only disk legs in sync are copied from; with two empty slots the witness says which is the RAM leg's" {
 	eval "look_$(declare -f facts_observe)"
 	facts_observe() {
 		look_facts_observe &&
@@ -72,7 +72,7 @@ drives() {
 	drives $'make\ncopy md127 rd0 100663296 0 0 sda\nfinish\nreadd rd0\nstop'
 }
 
-@test "a kernel that is not trusted, REBUILD=kernel: md, and why" {
+@test "on a kernel that is not trusted md rebuilds the RAM leg, and the reason is said" {
 	WHY_NOT='too new'
 	drives $'make\nadd rd0'
 	grep -q 'md rebuilds the RAM leg from one disk: too new' "$LOG"
@@ -80,7 +80,7 @@ drives() {
 }
 
 # raid1_add_disk() would give it the slot of that disk leg, and md then fails the disk.
-@test "md wishes for a replacement of a disk leg: not the RAM leg" {
+@test "want_replacement of a disk leg is cleared before the RAM leg is added" {
 	mkdir -p "$R/sys/block/md127/md/dev-sda"
 	echo in_sync,write_mostly,want_replacement >"$R/sys/block/md127/md/dev-sda/state"
 	WHY_NOT='too new'
@@ -88,19 +88,19 @@ drives() {
 	drives $'make\nwrite dev-sda/state -want_replacement\nadd rd0'
 }
 
-@test "it can't be begun: md, and why" {
+@test "if the copy can't begin, md rebuilds the RAM leg, and the reason is said" {
 	copy_start() { COPY_WHY='it has no internal bitmap' && return 1; }
 	drives $'make\nadd rd0'
 	grep -q 'md rebuilds the RAM leg from one disk: it has no internal bitmap' "$LOG"
 }
 
-@test "it fails in the middle: what it has left is wiped, then md" {
+@test "if the copy fails, what it has left is wiped, and md rebuilds the RAM leg" {
 	copy_start() { called copy && COPY=failed && blank used; }
 	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
 	grep -q 'from one disk: the disk is gone' "$LOG"
 }
 
-@test "something has happened to the bitmap, or md refuses: wiped, then md" {
+@test "if the bitmap was cleared, or md refuses the copied leg, it is wiped, and md rebuilds it" {
 	copy_finish() {
 		called finish && COPY_WHY='the bitmap has been cleared meanwhile' && return 1
 	}
@@ -114,14 +114,14 @@ drives() {
 	grep -q 'from one disk: md did not take the copied RAM leg back' "$LOG"
 }
 
-@test "somebody adds another member while the RAM leg is copied: the copy ends, then md" {
+@test "another member that takes the RAM leg's slot ends the copy, and md rebuilds the RAM leg" {
 	md_state_slots_free() { FREE=0; }
 	copy_start() { called copy && COPY=running && blank used; }
 	drives $'make\ncopy\nstop\nzero rd0\nadd rd0'
 	grep -q 'from one disk: another member has taken the slot of the RAM leg' "$LOG"
 }
 
-@test "somebody adds the ramdisk itself while it is copied to: the copy ends, it is taken out, and made anew" {
+@test "a ramdisk that somebody adds to the array while it is copied to is taken out, and made again" {
 	local joins
 	md_drop() { called take "$2" && RAM=attached; }
 	for joins in recovering in_sync faulty; do
@@ -136,14 +136,14 @@ drives() {
 	done
 }
 
-@test "or it can't be taken out: said, and the start goes on" {
+@test "a ramdisk added while it is copied to that can't be taken out is reported, and the start goes on" {
 	md_drop() { called take "$2" && return 4; }
 	copy_start() { called copy && COPY='done' RAM=recovering && blank used; }
 	drives $'make\ncopy\nstop\ntake rd0'
 	grep -q 'rd0 may hold old blocks, and could not be taken out' "$LOG"
 }
 
-@test "or the ramdisk is gone: the copy ends, and another one is made" {
+@test "a ramdisk that vanishes while it is copied to ends the copy, and another one is made" {
 	copy_start() {
 		called copy && COPY=running RAM=none && blank used
 		copy_start() { called copy && COPY='done'; }
@@ -151,14 +151,14 @@ drives() {
 	drives $'make\ncopy\nstop\nmake\ncopy\nfinish\nreadd rd0\nstop'
 }
 
-@test "what a refused copy has left can't be wiped: not added, because mdadm would put it back" {
+@test "what a refused copy has left is not added if it can't be wiped, because mdadm would put it back" {
 	md_readd() { called readd && return 1; }
 	md_wipe() { called zero "$1" && return 1; }
 	drives $'make\ncopy md127 rd0 100663296  0 sda sdb\nfinish\nreadd\nstop\nzero rd0'
 	grep -q 'the remains of a failed copy on rd0 could not be wiped' "$LOG"
 }
 
-@test "a ramdisk that an interrupted copy has left: made anew; brd's, which can't be, is copied onto with its zeros" {
+@test "a ramdisk that an interrupted copy has left is made again, but one of brd is copied to as it is" {
 	RAM=attached
 	mkdir -p "$R/sys/block/rd0"
 	blank used
@@ -169,14 +169,14 @@ drives() {
 	drives $'copy md127 rd0 100663296  0 sda sdb\nfinish\nreadd rd0\nstop'
 }
 
-@test "the rate is limited only once others use the array" {
+@test "the rate of the copy is limited only once others use the array" {
 	LOOP_GATE=hold
 	[[ $(ram_leg_copy_rate_) == 0 ]]
 	LOOP_GATE=open
 	[[ $(ram_leg_copy_rate_) == $((100 << 20)) ]]
 }
 
-@test "a machine that is suspended in the middle of a copy: it goes on" {
+@test "a copy goes on after the machine was suspended" {
 	eval "look_$(declare -f facts_observe)"
 	local looks=0
 	copy_start() { called copy && COPY=slow && blank used; }
@@ -191,7 +191,7 @@ drives() {
 	drives $'make\ncopy\nfinish\nreadd rd0\nstop'
 }
 
-@test "a copy that does not get on is given up; write-behind and a flawed kernel are left to md" {
+@test "a copy that makes no progress is given up; with write-behind or a flawed kernel there is none" {
 	facts_observe_was=$(declare -f facts_observe)
 	copy_start() { called copy && COPY=stuck && blank used; }
 	eval "look_$facts_observe_was"
@@ -217,7 +217,7 @@ drives() {
 	done
 }
 
-@test "attach is interrupted: the copy ends, a ramdisk that md has not is given back, and it is said how to go on" {
+@test "an interrupted attach ends the copy, drops a ramdisk that md does not have, and says how to go on" {
 	declare -g NAME=data
 	F[name]=data
 	ends_so() { # CALLS
@@ -239,7 +239,7 @@ drives() {
 	assert_output -p 'it does not end; the ramdisk stays'
 }
 
-@test "md took no new member: each disk leg with bad blocks is named, and no leg that is not in the array is looked at" {
+@test "if md took no new member, each disk leg in the array that has bad blocks is named" {
 	local text
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	md_has_bad_blocks() { called look "$2" && [[ $2 == sdb ]]; }

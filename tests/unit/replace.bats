@@ -13,7 +13,7 @@ given() {
 		fail "not given up: $(<"$R/etc/ramraid/state/data.witness")"
 }
 
-@test "replace: the steps, in order; the file is as it was but for one line" {
+@test "replace: the steps are in order, and only one line of the configuration changes" {
 	verb replace --yes data /dev/sdb /dev/sdc
 	assert_success
 	is_whole A C
@@ -54,7 +54,7 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 	assert_output -p "nothing to do: $C is a disk leg of it already"
 }
 
-@test "that the new disk is in sync is said before the old one is taken out" {
+@test "the new disk is reported as in sync before the old one is taken out" {
 	printf '%s\n' 'in_sync ram' "in_sync leg /dev/disk/by-id/ata-A" "in_sync leg $B" 'no only' \
 		>"$R/run/ramraid/data.told"
 	verb replace --yes data /dev/sdb /dev/sdc
@@ -64,7 +64,7 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 --fail /dev/sdb"
 }
 
-@test "md wishes for a replacement of the disk that stays: the new one does not become it" {
+@test "want_replacement of the disk that stays is cleared before the new disk is added" {
 	put dev-sda/state in_sync,write_mostly,want_replacement
 	verb replace --yes data "$B" "$C"
 	assert_success
@@ -74,7 +74,7 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 }
 
 # Noted by md while it built the disk. The RAM leg has the blocks, but not for long.
-@test "the new disk has not taken all blocks: the old one stays" {
+@test "if the new disk has not taken all blocks, the old one stays" {
 	REBUILD=weak
 	verb replace --yes data "$B" "$C"
 	assert_failure
@@ -83,7 +83,7 @@ WAIT=no" && $(stat -c %a "$R/etc/ramraid/data.conf") == 640 ]] ||
 	[[ -e $MD/dev-sdb && $(<"$R/dev/sdb") == ours && $(steps) != *--fail* ]] || fail "$(steps)"
 }
 
-@test "the two disks in the wrong order: said, and nothing is changed" {
+@test "with the two disks in the wrong order, the right one is said, and nothing is changed" {
 	cp -a "$R/etc" "$R/etc.before"
 	verb replace --dry-run data "$C" "$B"
 	assert_success
@@ -105,7 +105,7 @@ take out  /dev/disk/by-id/ata-B (/dev/sdb), and make its superblock invalid, whe
 data: nothing was changed (--dry-run)'
 }
 
-@test "what speaks against it is said, and nothing is changed" {
+@test "each reason against a replace is said, and nothing is changed" {
 	refused 2 'add --yes' replace data "$B" "$C"
 	refused 2 'is no MEMBER of it' replace --yes data /dev/sdd "$C"
 	refused 3 'there is no block device' replace --yes data "$B" /dev/nosuch
@@ -145,7 +145,7 @@ data: nothing was changed (--dry-run)'
 }
 
 # What RAM= names: nothing that it holds need last, and beside it md would let the last disk go.
-@test "the device in the RAM leg's place is no disk leg, by whatever name" {
+@test "the device in the RAM leg's place is refused as a disk leg, by whatever name" {
 	local name
 	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=$B RAM=/dev/disk/by-id/ata-D
 	ln -s ../../sdd "$R/dev/disk/by-id/other"
@@ -160,7 +160,7 @@ data: nothing was changed (--dry-run)'
 	refused 4 '/dev/disk/by-id/other: is what RAM= names' apply --yes data
 }
 
-@test "an old disk that is gone: what is in its place is given up, not the device that is the RAM leg" {
+@test "replacing a disk that is gone gives up that disk, and not the device that is the RAM leg" {
 	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=$B RAM=/dev/disk/by-id/ata-D
 	printf '%s\n' "uuid=$ID" "legs=$(uuid_of a)" events=40 ram_slot=0 generation=1 \
 		"seen=$(uuid_of a) $(uuid_of b) $(uuid_of d)" >"$R/etc/ramraid/state/data.witness"
@@ -184,7 +184,7 @@ data: nothing was changed (--dry-run)'
 	[[ $(steps) == *'wipefs --all --quiet -- /dev/sdc'*--add* ]] || fail "$(steps)"
 }
 
-@test "a disk that anybody can plug in or make up, where no leg was, only with --force" {
+@test "a disk that anybody can plug in or make up needs --force where no leg was" {
 	local node
 	mkdir -p "$R/sys/devices/usb1"
 	for node in sdc sdd; do
@@ -201,7 +201,7 @@ data: nothing was changed (--dry-run)'
 	is_whole A C
 }
 
-@test "an old disk that is gone, or that md has given up: the new one takes its slot" {
+@test "the new disk takes the slot of an old one that is gone" {
 	leaves sdb
 	put degraded 1
 	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
@@ -215,7 +215,7 @@ others are in sync"
 	[[ $(steps) != *--grow* && $(steps) != *zero-superblock* ]] || fail "$(steps)"
 }
 
-@test "an old disk that md has given up" {
+@test "an old disk that md has given up is replaced, and recorded as given up" {
 	put dev-sdb/state faulty,write_mostly
 	verb replace --yes data "$B" "$C"
 	assert_success
@@ -223,7 +223,7 @@ others are in sync"
 	given b
 }
 
-@test "the only disk: only the RAM leg has all, and the new disk is built from it" {
+@test "the only disk is replaced by one that is built from the RAM leg" {
 	conf "UUID=$ID" MEMBER=$B
 	leaves sda
 	put dev-sdb/state faulty,write_mostly raid_disks 2 dev-sdb/slot 1 degraded 1
@@ -232,7 +232,7 @@ others are in sync"
 	is_whole C
 }
 
-@test "a disk that fails while it is built: the old one stays, and another new one can take its place" {
+@test "if the new disk fails while it is built, the old one stays, and another new one can replace it" {
 	REBUILD=bad
 	verb replace --yes data "$B" "$C"
 	assert_failure 4
@@ -245,7 +245,7 @@ others are in sync"
 	is_whole A D
 }
 
-@test "md does not begin: that is said, and the old one stays" {
+@test "if md does not begin to rebuild, that is said, and the old disk stays" {
 	REBUILD=never
 	verb replace --yes data "$B" "$C"
 	assert_failure 1
@@ -254,7 +254,7 @@ others are in sync"
 	[[ $(<"$MD/dev-sdb/state") == in_sync,write_mostly && $(<"$MD/sync_action") == idle ]]
 }
 
-@test "the other way round, before it has ended" {
+@test "a replace that has not ended can be reversed: the old disk stays, and the new one is given up" {
 	REBUILD=never
 	verb replace --yes data "$B" "$C"
 	assert_failure 1
@@ -265,7 +265,7 @@ others are in sync"
 	given c
 }
 
-@test "md does not take the new disk: it is not left half added, and md may work again" {
+@test "a new disk that md does not take is not left half added, and sync work is not left frozen" {
 	FAILS='mdadm --manage /dev/md127 --add'
 	verb replace --yes data "$B" "$C"
 	assert_failure 1
@@ -282,7 +282,7 @@ others are in sync"
 	is_whole A C
 }
 
-@test "a read-only file system for the configuration: nothing is begun" {
+@test "with the configuration on a read-only file system nothing is begun" {
 	FAILS='write /etc/ramraid/data.conf'
 	verb replace --yes data "$B" "$C"
 	assert_failure 1
@@ -291,7 +291,7 @@ others are in sync"
 
 # Killed after each step; at every one of them the array has all it had, and the configuration names
 # every disk that is good.
-@test "replace, killed after any step: the same again completes it; so does apply" {
+@test "replace, killed after any step, is completed by the same command, or by apply" {
 	local n=0 killed=0 name again
 	while n=$((n + 1)) && ((n < 40)); do
 		# Before the note is written, apply only knows of one disk more.
@@ -321,7 +321,7 @@ others are in sync"
 	((killed >= 15)) || fail "$killed"
 }
 
-@test "blocks that would be smaller after the next start: refused, with the reason" {
+@test "a replace that would make the array's blocks smaller at the next start is refused, with the reason" {
 	wrongs() {
 		verb replace --dry-run data /dev/disk/by-id/ata-B /dev/sdc
 		if [[ -n $1 ]]; then
@@ -364,7 +364,7 @@ new_at_b() {
 	rm -r "$R/sys/class/block/sdb" "$R/dev/sdb"
 }
 
-@test "one disk: a blank one at the name of a member that is gone is built in, and the file stays as it is" {
+@test "one disk: a blank one at the name of a member that is gone is built in, and the configuration stays" {
 	cp "$R/etc/ramraid/data.conf" "$BATS_TEST_TMPDIR/before.conf"
 	new_at_b
 	verb replace --dry-run data "$B"
@@ -391,7 +391,7 @@ new_at_b() {
 	[[ -z $(steps) ]] || fail "$(steps)"
 }
 
-@test "one disk: what it is not for is refused, and nothing is changed" {
+@test "one disk: each reason against it is said, and nothing is changed" {
 	refused 2 "$C is no MEMBER of it" replace --yes data "$C"
 	assert_output -p "ramraid replace data OLD $C"
 	refused 2 'expected a name, a disk leg' replace --yes data
@@ -405,14 +405,14 @@ new_at_b() {
 		"$B"
 }
 
-@test "one disk: the one that was there before is put back by attach, not built anew" {
+@test "one disk: the one that was there before is refused, and attach is named instead" {
 	leaves sdb
 	put degraded 1
 	refused 4 "$B is the disk that was there before. To put it back: ramraid attach data" \
 		replace --yes data "$B"
 }
 
-@test "one disk: --force takes one that holds something" {
+@test "one disk: --force overwrites what it holds" {
 	new_at_b
 	echo ext4 >"$R/dev/sde"
 	verb replace --yes --force data "$B"
@@ -422,7 +422,7 @@ new_at_b() {
 		fail "$(steps)"
 }
 
-@test "one disk, killed after any step: the same again completes it" {
+@test "one disk, killed after any step, is completed by the same command" {
 	local n all
 	new_at_b
 	cp -a "$R" "$BATS_TEST_TMPDIR/fresh"

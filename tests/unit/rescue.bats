@@ -24,7 +24,7 @@ no_image() {
 	[[ -z $(find "$R/var" -name '*rescue-*' -o -name image) ]] || fail "$(find "$R/var")"
 }
 
-@test "what was on the array is in the image, and the record says so" {
+@test "the image has what was on the array, and the record names it" {
 	write
 	cmp "$R/dev/md127" "$IMAGE"
 	rescue_record_read data "$ID"
@@ -35,7 +35,7 @@ no_image() {
 	(($(stat -c %b "$IMAGE") < 8192))
 }
 
-@test "how far each disk leg was is in the record, also of those that are gone" {
+@test "the record has the events of each disk leg, also of those that are gone" {
 	F[name]=data F[array.md]=md127
 	mkdir -p "$R/run/ramraid"
 	echo 7 >"$R/sys/block/md127/diskseq"
@@ -52,7 +52,7 @@ no_image() {
 	[[ -z $EVENTS_THEN ]]
 }
 
-@test "the image is read back, and as long as that takes systemd is told that the stop gets on" {
+@test "the image is read back, which systemd is told of, and one that differs is no image" {
 	systemd_go_on() { called go_on; }
 	systemd_status() { called "$*"; }
 	sha256sum() { sleep 1.5 && command sha256sum; }
@@ -76,7 +76,7 @@ no_image() {
 	no_image
 }
 
-@test "a record of another array is none, a damaged one stands for data nevertheless" {
+@test "a record of another array counts as none, and a damaged one still stands for data" {
 	write
 	rescue_record_read data 99999999-2222-3333-4444-555555555555
 	[[ ${#RESCUE[@]} == 0 ]]
@@ -88,7 +88,7 @@ no_image() {
 	[[ ${#RESCUE[@]} == 0 ]]
 }
 
-@test "an array that can't be read, a full file system, a bad copy: no image, no record" {
+@test "a copy that fails, or that is not what was read, leaves neither image nor record" {
 	local code=0
 	rescue_copy_() { return 1; }
 	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
@@ -101,7 +101,7 @@ no_image() {
 	no_image
 }
 
-@test "put back: the array is the image again" {
+@test "an image that is put back makes the array the same as it" {
 	write
 	head -c 8388608 /dev/zero >"$R/dev/md127"
 	rescue_record_read data "$ID"
@@ -109,7 +109,7 @@ no_image() {
 	cmp "$R/dev/md127" "$IMAGE"
 }
 
-@test "put back: not from an image that has changed, nor onto an array of another size" {
+@test "an image that has changed is not put back, nor is one onto an array of another size" {
 	local before
 	write
 	rescue_record_read data "$ID"
@@ -125,7 +125,7 @@ no_image() {
 	[[ $(sha256sum <"$R/dev/md127") == "$before" ]]
 }
 
-@test "no image where others than root may write, whatever the sticky bit; none is put back from there" {
+@test "no image is written where others than root may write, sticky bit or not, and none is put back from there" {
 	local folder=$R/srv/images mode why
 	mkdir -p "$folder"
 	for mode in 1777 777 775; do
@@ -156,7 +156,7 @@ no_image() {
 	assert_output -p "may not be what was saved: $folder/data is writable by others"
 }
 
-@test "an image is never written into a file that is there, nor read from another one than was looked at" {
+@test "an image is never written into an existing file, nor read from another file than was checked" {
 	local RESCUE_TO RESCUE_FROM before
 	echo precious >"$R/other"
 	ln -s "$R/other" "$R/var/link"
@@ -174,7 +174,7 @@ no_image() {
 	[[ $(sha256sum <"$R/dev/md127") == "$before" ]]
 }
 
-@test "restored is what has the recorded sum: what the disks do not hold is told" {
+@test "a restore checks the disks against the recorded sum, and says if they do not hold the image" {
 	write
 	rescue_record_read data "$ID"
 	act() { command head -c 8388608 /dev/zero >"$R/dev/md127"; }
@@ -196,7 +196,7 @@ no_image() {
 	[[ ${RESCUE[image]} == "$RESCUE_FOLDER/image" && -z ${RESCUE[damaged]-} ]]
 }
 
-@test "put back once: the image says so, and its record is not followed again" {
+@test "an image that was put back once says so, and its record is not followed again" {
 	F[witness.generation]=7
 	write
 	rescue_record_read data "$ID"
@@ -224,7 +224,7 @@ no_image() {
 	[[ ! -e ${IMAGE%/*} ]]
 }
 
-@test "the record says at how many events each disk leg was that can be read" {
+@test "the record has the events of each disk leg that can be read" {
 	F[members]=3 F["leg.0.node"]=sda F["leg.1.node"]='' F["leg.2.node"]=sdc
 	superblock_facts_patiently() {
 		[[ $1 == sda ]] || { echo sb=unreadable && return; }
@@ -245,7 +245,7 @@ no_image() {
 	[[ ! -v RESCUE[legs] ]]
 }
 
-@test "given up by a forced start: the image says so, and no record of it is followed again" {
+@test "an image given up by a forced start says so, and its record is not followed again" {
 	local code=0
 	write
 	rescue_record_read data "$ID"
@@ -306,7 +306,7 @@ no_image() {
 	assert_output -p 'is half overwritten'
 }
 
-@test "a restore that was cut off goes on with its disk, and gives that one up if it takes another" {
+@test "a restore that was cut off goes on with its disk, or gives that one up if it takes another" {
 	local RESTORE_GIVE_UP=''
 	NAME=data
 	facts_read <"$FIXTURES/decide/stopped-2.facts"
@@ -322,7 +322,7 @@ no_image() {
 	[[ $RESTORE_GIVE_UP == *cc-3* ]]
 }
 
-@test "deleted with the folder that was made for it; one that lay elsewhere leaves its folder" {
+@test "an image is deleted with the folder that was made for it; one elsewhere leaves its folder" {
 	write
 	rescue_delete "$IMAGE" 2>/dev/null
 	[[ ! -e ${IMAGE%/*} && -d $R/var/data ]]
@@ -331,7 +331,7 @@ no_image() {
 	[[ -d $R/var/old && -z $(ls "$R/var/old") ]]
 }
 
-@test "where no image can be" {
+@test "rescue_why_not says why a folder can't hold an image" {
 	[[ $(rescue_why_not none md127) == RESCUE=none ]]
 	: >"$R/file"
 	[[ $(rescue_why_not "$R/file/x" md127) == "$R/file/x can't be checked" ]]
@@ -361,7 +361,7 @@ on() {
 	[[ $got == "${1:+$R/var is in memory ($1)}" ]] || fail "$*: $got"
 }
 
-@test "where an image would go with the memory: tmpfs, ramdisks, an overlay on one of them" {
+@test "no image where it would go with the memory: tmpfs, ramdisks, an overlay on one of them" {
 	local node
 	lsblk() { :; }
 	for node in sda sda1 ram3 zram1 rd0 dm-0 dm-1 md126; do fake_disk "$node" 1048576; done
@@ -392,7 +392,7 @@ on() {
 	on overlay overlay overlayroot rw,lowerdir=x,upperdir=mnt/upper ext4 /dev/sda1
 }
 
-@test "kernels known to read from the part of a leg that is not rebuilt" {
+@test "kernels that read from the part of a leg that is not rebuilt are recognised" {
 	local release KERNEL_FLAW
 	for release in 6.9.0 6.9 6.9.12-amd64 6.10 6.10.0-rc3 6.10.6-1 6.10.6+bpo-amd64; do
 		kernels_flaw "$release"
@@ -405,7 +405,7 @@ on() {
 	done
 }
 
-@test "where a look at the place of the image fails, that is no reason for it" {
+@test "a place that can't be looked at is a failure, and only one on the array itself is refused" {
 	mkdir -p "$R/var"
 	findmnt() { return 1; }
 	not rescue_why_not "$R/var" md127

@@ -17,7 +17,7 @@ detached() { : >"$R/run/ramraid/data.detached" && leaves rd0 && rm "$R/run/ramra
 # Nothing was done to the array.
 untouched_but_answered() { assert_success && untouched; }
 
-@test "the RAM leg leaves first; then the array grows; then there is another RAM leg" {
+@test "the RAM leg leaves first, then the array grows, then a new RAM leg is tried" {
 	verb resize --yes data
 	# The fake kernel has no ramdisks, so that the last step says why there is none.
 	assert_failure 1
@@ -34,7 +34,7 @@ echo 97-198 /sys/block/md127/md/bitmap_set_bits
 echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 }
 
-@test "an array without a RAM leg, or one whose RAM leg a person has taken out, only grows" {
+@test "an array without a RAM leg, or with one that a person has taken out, only grows" {
 	detached
 	verb resize --yes data
 	assert_success
@@ -57,7 +57,7 @@ no room for more"
 	assert_line -p 'until it is in sync, reads come from the disk legs'
 }
 
-@test "no disk leg has grown, or only one: nothing to do" {
+@test "nothing is done if a disk leg has no room for more" {
 	echo $(((100000 + 1024 + 500) * 2)) >"$R/sys/class/block/sdb/size"
 	verb resize --yes data
 	untouched_but_answered
@@ -65,7 +65,7 @@ no room for more"
 has room for"
 }
 
-@test "what speaks against it is said, and nothing is changed" {
+@test "each reason against a resize is said, and nothing is changed" {
 	refused 2 'add --yes' resize data
 	refused 2 'expected one array name' resize --yes
 	refused 3 'does not exist' resize --yes other
@@ -86,7 +86,7 @@ has room for"
 	refused 3 'is not running' resize --yes data
 }
 
-@test "a RAM leg of that size would not fit into memory: refused before anything is taken out" {
+@test "if the new RAM leg would not fit into memory, that is refused before anything is taken out" {
 	echo rapiddisk rd0 $((100 << 20)) 9 used >"$R/run/ramraid/data.ram"
 	# So much that the one of today could be made again, and no larger one.
 	sed -i 's/MemAvailable:.*/MemAvailable: 470000 kB/' "$R/proc/meminfo"
@@ -103,7 +103,7 @@ has room for"
 	refused 4 '/dev/disk/by-id/nvme-F has 104MiB, and the leg needs 200MiB' resize --yes data
 }
 
-@test "md does not grow it: the RAM leg comes back all the same, and it is said" {
+@test "if md does not grow the array, that is said, and what the array runs on now" {
 	FAILS='mdadm --grow /dev/md127 --size'
 	verb resize --yes data
 	assert_failure 1
@@ -111,7 +111,7 @@ has room for"
 	assert_output -p 'runs on its disk legs only'
 }
 
-@test "it has grown, and its bits can't be set: that is said, and how to go on" {
+@test "if the array has grown but its bits can't be set, that is said, with how to go on" {
 	detached
 	FAILS='echo 97-198'
 	verb resize --yes data
@@ -121,7 +121,7 @@ has room for"
 	not grep -q 'did not make it larger' <<<"$output"
 }
 
-@test "no bitmap: there are no bits to be set" {
+@test "without a bitmap no bits are set" {
 	detached
 	rm "$MD/bitmap/chunksize"
 	verb resize --yes data
@@ -129,7 +129,7 @@ has room for"
 	not grep bitmap_set_bits "$BATS_TEST_TMPDIR/calls"
 }
 
-@test "mdadm has done nothing, and says nothing: that is no success" {
+@test "an mdadm that does nothing and reports no error counts as a failure" {
 	detached
 	STUCK=yes
 	verb resize --yes data
@@ -138,7 +138,7 @@ has room for"
 	[[ $(steps) == *'echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 }
 
-@test "a run that was killed has left md frozen: that is taken back" {
+@test "sync work that a killed run has left frozen is released" {
 	detached
 	put sync_action frozen
 	verb resize --yes data
@@ -154,7 +154,7 @@ has room for"
 }
 
 # As md says it then: the new part is to be made equal, from sector 200000 on.
-@test "killed between the growth and its bits: whoever comes next sets them before md gets to work" {
+@test "bits that a killed run did not set are set by the next command, before md gets to work" {
 	local bits='echo 97-198 /sys/block/md127/md/bitmap_set_bits 
 echo idle /sys/block/md127/md/sync_action '
 	detached
@@ -182,7 +182,7 @@ echo idle /sys/block/md127/md/sync_action '
 	[[ $(steps) == 'echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
 }
 
-@test "a check that was killed is ended, and not waited for; one that goes on is" {
+@test "a check that a killed run has left is ended; one that goes on refuses the resize" {
 	detached
 	check_left
 	verb resize --yes data
@@ -198,7 +198,7 @@ echo idle /sys/block/md127/md/sync_action '
 	refused 4 'md is at work on it (check); first: ramraid wait data' resize --yes data
 }
 
-@test "what to type for that which lies on it" {
+@test "what to type for each kind of data on the array is said" {
 	detached
 	for type in ext4:'resize2fs /dev/md/data' xfs:'xfs_growfs MOUNTPOINT' \
 		LVM2_member:'pvresize /dev/md/data' swap:; do
@@ -211,7 +211,7 @@ echo idle /sys/block/md127/md/sync_action '
 	done
 }
 
-@test "what to type for that which lies on it can be pasted, whatever the disk calls its mount point" {
+@test "what to type to grow a file system can be pasted, whatever the disk calls its mount point" {
 	detached
 	put component_size 100000
 	lsblk() { echo xfs; }
@@ -225,7 +225,7 @@ echo idle /sys/block/md127/md/sync_action '
 }
 
 # Of brd memory comes back only with its last array.
-@test "brd, which another array uses too: what it gives back is not counted" {
+@test "memory of brd is not counted as freed while another array uses brd, too" {
 	echo brd ram0 $((100 << 20)) 9 used >"$R/run/ramraid/data.ram"
 	echo brd ram1 $((100 << 20)) 9 used >"$R/run/ramraid/other.ram"
 	leaves rd0

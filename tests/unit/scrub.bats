@@ -37,7 +37,7 @@ asleep() {
 	[[ $(<"$M/sync_action") == idle && $(<"$M/sync_min") == 0 && $(<"$M/sync_max") == max ]]
 }
 
-@test "equal: said, and nobody is told; the bounds are as they were" {
+@test "equal legs: that is said, nobody is notified, and md's bounds are as before" {
 	looks 3 0
 	run cmd_scrub data
 	assert_success
@@ -46,7 +46,7 @@ asleep() {
 	asleep
 }
 
-@test "different: told, with what to do, and exit code 1" {
+@test "legs that differ are reported, with what to do, and with exit code 1" {
 	looks 1 128
 	run cmd_scrub data
 	assert_failure 1
@@ -55,7 +55,7 @@ asleep() {
 	[[ $(calls) == 'told warning mismatch' ]]
 }
 
-@test "md is at work, another ramraid is, or the array does not run: refused, and nothing is written" {
+@test "scrub is refused while md or another ramraid is at work, or the array does not run; nothing is written" {
 	local sync
 	for sync in check recover resync copy; do
 		SYNC_NOW=$sync run cmd_scrub data
@@ -76,7 +76,7 @@ asleep() {
 	[[ ! -e $M/sync_min ]]
 }
 
-@test "a check that was killed is ended, and the legs are compared" {
+@test "a check that a killed run has left is ended, and the legs are compared" {
 	eval "$(declare -f facts_observe | sed '1s/facts_observe/observe/')"
 	facts_observe() { observe && F[array.sync]=$(<"$M/sync_action"); }
 	paths_run
@@ -90,7 +90,7 @@ asleep() {
 	asleep
 }
 
-@test "it gives way to who wants to work on the array, not to who tries its lock for a moment" {
+@test "scrub gives way to who wants to work on the array, not to who tries its lock for a moment" {
 	looks 1000 0
 	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"
 	paths_run
@@ -106,7 +106,7 @@ asleep() {
 	asleep
 }
 
-@test "somebody tells md to stop: not taken for equal; what was found by then is told" {
+@test "a check that somebody stops is not taken for equal, and what it has found is reported" {
 	sleep() { echo idle >"$M/sync_action"; }
 	run cmd_scrub data
 	assert_failure 75
@@ -118,7 +118,7 @@ asleep() {
 	[[ $(calls) == 'told warning mismatch' ]]
 }
 
-@test "ended: md has stopped comparing" {
+@test "an interrupted scrub stops md's comparing" {
 	looks 1000 0
 	eval "$(declare -f sleep | sed '1s/sleep/md_works/')"
 	sleep() { md_works && { ((LEFT != 997)) || kill -TERM "$BASHPID"; }; }

@@ -15,7 +15,7 @@ setup() {
 
 did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 
-@test "text_number_or: digits stay, without leading zeros; all else becomes the default, and nothing is evaluated" {
+@test "text_number_or keeps digits without leading zeros; all else becomes the default, and nothing is evaluated" {
 	local text number
 	for text in 0:0 7:7 010:10 00:0 999999999999999999:999999999999999999 -1:x 1e3:x 0x10:x \
 		'1 2:x' 1+1:x 9999999999999999999:x :x $'1\n:x' "$EVIL:x" number:x; do
@@ -61,7 +61,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $(calls) != *evaluated* ]] || fail "$(calls)"
 }
 
-@test "a damaged file of ours is never evaluated: the copy's size, begin, pid, done, rest, plan" {
+@test "a damaged file of ours is never evaluated: the copy's size, begin, pid, done, rate, rest" {
 	local file COPY_STATE COPY_WHY COPY_SECONDS DONE TOTAL RATE FROM TO HOW TURN COPY_DONE \
 		NUMBER
 	for file in size begin pid done.0 rate; do
@@ -80,7 +80,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 		fail "$(<"$RUN/data.copy/result")"
 }
 
-@test "the rest of a copy that is damaged gives no piece, and the copy fails rather than leave a hole" {
+@test "a damaged rest of a copy gives no piece to copy" {
 	local FROM TO HOW TURN
 	for file in '5 dense' 'x 100 dense' '100 5 dense' '-1 100 dense' ''; do
 		printf '%s\n' "$file" >"$RUN/data.copy/rest"
@@ -92,7 +92,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ "$FROM $TO $HOW" == '0 4096 dense' ]]
 }
 
-@test "trust_why_not: every part of the path, links followed, what is not there yet is nobody's" {
+@test "trust_why_not checks each part of a path and follows links; what is not there yet is nobody's" {
 	mkdir -p "$R"/a/b/c "$R/open/d"
 	chmod 1777 "$R/open"
 	[[ -z $(trust_why_not "$R/a/b/c") && -z $(trust_why_not "$R/a/none/none") &&
@@ -112,7 +112,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $(trust_why_not "$R/a/b/c") == "$R/a/b belongs to user 65534, not to root" ]]
 }
 
-@test "what can't be looked at is neither taken for what is not there, nor for root's" {
+@test "what can't be looked at is taken neither for missing nor for root's" {
 	local long why=''
 	mkdir -p "$R/home/u"
 	: >"$R/file"
@@ -158,7 +158,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	assert_output -p "may not be what was saved: $R/home/image can't be checked"
 }
 
-@test "the caller's environment decides nothing: variables of ours, functions in place of programs" {
+@test "the caller's environment decides nothing: not variables called like ours, nor functions called like programs" {
 	run env -u RAMRAID_ROOT LOG_JOURNAL=yes LOG_TAG=evil DRY_RUN=yes MEMBERSHIP_FORCE=/dev/sda \
 		WITNESS_GENERATION=x 'BASH_FUNC_stat%%=() { echo evil; }' \
 		'BASH_FUNC_need%%=() { echo evil; }' LOADED=x lib=/nowhere \
@@ -190,7 +190,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ -z $(calls) ]]
 }
 
-@test "a file is made under a name that is free, whole, and with its mode from the first moment" {
+@test "a file is made whole, under a free name, and with its mode from the first moment" {
 	local file=$R/etc/file seen=$BATS_TEST_TMPDIR/seen
 	dd() { command dd "$@" && stat -c %a "$temporary" >"$seen"; }
 	echo secret | act_file "$file" 600 2>/dev/null
@@ -233,7 +233,7 @@ reader() {
 	reader=$!
 }
 
-@test "a file is made through no link, nor to a disk or a FIFO, that has come under its name" {
+@test "a file is not written through a link to a disk or FIFO that has come under its temporary name" {
 	local reader
 	reader
 	# shellcheck disable=SC2120 # act_file gives it one
@@ -271,7 +271,7 @@ reader() {
 	[[ -e $R/twice && ! -e $R/etc/file ]]
 }
 
-@test "what a FUSE file system of a user says of its files is not believed, wherever it is mounted" {
+@test "what a FUSE file system of a user says of its files is not trusted, wherever it is mounted" {
 	mkdir -p "$R/mnt/u/a b/c" "$R/mnt/x"
 	fuse() {
 		printf '30 1 0:40 / /mnt/u/a\\040b rw,nosuid,nodev,relatime shared:9 - %s %s rw,%s\n' \
@@ -304,7 +304,7 @@ reader() {
 	[[ -z $(calls) ]]
 }
 
-@test "a disk that a user has had mounted is not believed, one of fstab is, wherever a user has mounted another" {
+@test "a disk that a user has had mounted is not trusted; one of fstab is, whatever users mount elsewhere" {
 	mkdir -p "$R/run/mount" "$R/media/u/a b/c" "$R/srv"
 	utab() { printf 'ID=7 SRC=/dev/sdc1 TARGET=%s ROOT=/ OPTS=%s\n' "$@" >"$R/run/mount/utab"; }
 	utab '/media/u/a\040b' uhelper=udisks2
@@ -323,7 +323,7 @@ reader() {
 	[[ -z $(trust_why_not "$R/media/u/a b/c") ]]
 }
 
-@test "a disk that users may mount by users, owner or group in fstab is not believed, whoever has mounted it" {
+@test "a disk that users may mount by users, owner or group in fstab is not trusted, whoever mounted it" {
 	local options
 	mkdir -p "$R/mnt/a b/c" "$R/mnt/other"
 	fstab() { printf '/dev/sdc1 /mnt/a\\040b auto %s 0 0\n' "$1" >"$R/etc/fstab"; }
@@ -363,7 +363,7 @@ refuses() { # WHY
 	[[ ! -e $R/open ]] || fail "$(<"$R/open")"
 }
 
-@test "metrics: in a folder that is another's nothing is done as root, nor through one" {
+@test "metrics: in a folder of another user nothing is done as root, and a path through one is checked" {
 	local folder=$R/var/lib/prometheus/node-exporter METRICS_FILE why
 	mkdir -p "$folder" "$R/etc"
 	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
@@ -400,7 +400,7 @@ refuses() { # WHY
 	refuses "$R/var/lib/prometheus belongs to user 65534, not to root"
 }
 
-@test "metrics: to a folder that others may write to, root or its owner writes nothing" {
+@test "metrics: nothing is written to a folder that others may write to, neither as root nor as its owner" {
 	local folder=$R/srv/textfiles METRICS_FILE
 	mkdir -p "$folder"
 	OPT[output]=/srv/textfiles/ramraid.prom
@@ -423,7 +423,7 @@ refuses() { # WHY
 	refuses '/srv/textfiles is a FUSE file system of user 1000'
 }
 
-@test "metrics: nobody can have it done as a third user by a link" {
+@test "metrics: no user can have the file written as a third user through a link" {
 	local folder=$R/var/lib/prometheus METRICS_FILE
 	mkdir -p "$folder" "$R/home/alice"
 	chown 65534:65534 "$folder"
@@ -436,7 +436,7 @@ refuses() { # WHY
 	[[ $(place) == '+ as --reuid=65533 '* ]] || fail "$(place)"
 }
 
-@test "metrics: what is done as the folder's owner has nothing open that root has open" {
+@test "metrics: the process that writes as the folder's owner has nothing open that root has open" {
 	local folder=$R/var/lib/prometheus METRICS_FILE
 	mkdir -p "$folder"
 	chown 65534:65534 "$folder"
@@ -449,7 +449,7 @@ refuses() { # WHY
 	not grep "$R/secret\|tty\|pts" "$R/open"
 }
 
-@test "metrics: what is done as the folder's owner ends with its own exit code" {
+@test "metrics: exits with the code of the process that writes as the folder's owner" {
 	local folder=$R/var/lib/prometheus/node-exporter METRICS_FILE code=0
 	mkdir -p "$folder" "$R/bin"
 	OPT[output]=/var/lib/prometheus/node-exporter/ramraid.prom
@@ -466,7 +466,7 @@ refuses() { # WHY
 	((code == 7)) || fail "$code"
 }
 
-@test "metrics: what is done as the folder's owner has nothing of root's terminal, and says what it has to say on it all the same" {
+@test "metrics: the process of the folder's owner has nothing of root's terminal, but its messages are shown there" {
 	local folder=$R/var/lib/prometheus/node-exporter
 	mkdir -p "$folder" "$R/bin"
 	chown 65534:65533 "$folder"
@@ -499,7 +499,7 @@ refuses() { # WHY
 	[[ ! -e $R/terminals ]] || fail "$(<"$R/terminals")"
 }
 
-@test "printable: control characters, line ends and what is no UTF-8 are written out; what is printable stays; twice is as once" {
+@test "printable: control characters, newlines and what is not UTF-8 are escaped, the rest stays; twice is as once" {
 	local case text
 	for case in plain:plain $'a\eb:a\\x1bb' $'a\nb\n:a\\nb\\n' $'\xff:\\xff' \
 		$'caf\xc3\xa9:caf\xc3\xa9' $'\xc2\x9b31m:\\xc2\\x9b31m' $'\xc0\x80:\\xc0\\x80' \
@@ -513,7 +513,7 @@ refuses() { # WHY
 	done
 }
 
-@test "nothing hostile reaches a terminal, the journal, a program, or a finding as it is" {
+@test "nothing hostile reaches a terminal, the journal, a program, or a finding unescaped" {
 	local evil=$'x\e[2J\n<0>y\xff' out LOG_JOURNAL='' SHOWN='' FINDINGS=0 CHECK_ARRAY=data
 	for out in "$(log_error "$evil" 2>&1)" "$(log_info "$evil" 2>&1)" \
 		"$( (die "$evil") 2>&1)"; do
@@ -571,7 +571,7 @@ refuses() { # WHY
 		fail "$(unadopted_table)"
 }
 
-@test "docs/security.md: every test that it names is there" {
+@test "docs/security.md: every test that it names exists" {
 	local text kind name part found=0
 	text=$(tr '\n' ' ' <"$BATS_TEST_DIRNAME/../../docs/security.md")
 	while [[ $text =~ (unit|case)s?\ \`([a-z]+)\`(:\ (\"[^\"]*\"(,\ )?)+)? ]]; do
@@ -592,7 +592,7 @@ refuses() { # WHY
 	((found > 30)) || fail "only $found tests are named"
 }
 
-@test "mounts that can't be seen: nothing is trusted, but by our own table, as under hidepid=" {
+@test "if the mounts can't be seen nothing is trusted, but under hidepid= our own table of mounts counts" {
 	mkdir -p "$R/mnt/x" "$R/proc/self"
 	[[ -z $(trust_why_not "$R/mnt/x") ]]
 	rm "$R/proc/1/mountinfo"

@@ -52,7 +52,7 @@ ends() { # CODE ARG…
 	assert_failure "$code"
 }
 
-@test "what has passed is kept, with all that it is about, and is this build's of md alone" {
+@test "a pass is recorded with its rounds, version and modules, and counts for this build of md only" {
 	came_to passed ''
 	run cmd_selftest --rounds=3
 	assert_success
@@ -71,7 +71,7 @@ ${SELFTEST[modules]}" == "passed 3 $(<"$PROJECT/lib/VERSION") A1-B2" ]]
 	[[ ! -e $R/run/ramraid/.selftest ]]
 }
 
-@test "what has failed is kept with the reason, is loud, and holds as long as md is not loaded" {
+@test "a failure is recorded with its reason, is reported loudly, and also counts while md is not loaded" {
 	came_to failed 'round 2: md has found 128 sectors'
 	ends 1
 	assert_output \
@@ -86,7 +86,7 @@ ${SELFTEST[modules]}" == "passed 3 $(<"$PROJECT/lib/VERSION") A1-B2" ]]
 	word ''
 }
 
-@test "what could not be done is no result: the earlier one stays" {
+@test "a self-test that could not be done records nothing, and the earlier result stays" {
 	record passed
 	came_to '' 'there is no ramdisk'
 	ends 1
@@ -95,7 +95,7 @@ ${SELFTEST[modules]}" == "passed 3 $(<"$PROJECT/lib/VERSION") A1-B2" ]]
 	[[ ! -e $R/run/ramraid/.selftest ]]
 }
 
-@test "modules without a checksum have their build's ID; those that are built in, the kernel's" {
+@test "md's build is known by the modules' checksums, by their build IDs, or by the kernel's ID if built in" {
 	local module first
 	for module in md_mod raid1; do
 		rm "$R/sys/module/$module/srcversion"
@@ -118,7 +118,7 @@ ${SELFTEST[modules]}" == "passed 3 $(<"$PROJECT/lib/VERSION") A1-B2" ]]
 	[[ ${#KERNEL_MD} == 49 ]]
 }
 
-@test "a line for each kernel that is installed; a damaged record is none" {
+@test "there is one record for each installed kernel, and a damaged one counts as none" {
 	local release
 	mkdir -p "$R/lib/modules/6.12.1"
 	for release in 6.12.1 5.10.0 "$RELEASE"; do
@@ -148,7 +148,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ $ACTION == "$4" ]] || fail "$*: $ACTION, $WHY"
 }
 
-@test "auto copies on a listed kernel and on one that has passed; a failure is overridden by nothing" {
+@test "REBUILD=auto copies on a listed kernel and after a pass, and nothing overrides a failure" {
 	fills auto yes '' copy-ram
 	fills auto no '' add-ram
 	fills auto no passed copy-ram
@@ -160,7 +160,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	fills kernel yes passed add-ram
 }
 
-@test "the fact is this kernel's" {
+@test "the facts of an array have the self-test result of this kernel" {
 	conf_keys_builtin
 	CONF[UUID]=$ID
 	record passed
@@ -175,7 +175,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ -z ${F[kernel.selftest]} ]]
 }
 
-@test "with --once nothing is done on a kernel that has been tried, whatever came out" {
+@test "--once does nothing on a kernel that has been tried, whatever came out" {
 	local result
 	came_to passed ''
 	for result in passed failed; do
@@ -191,7 +191,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ $(calls) == 'run 5' ]]
 }
 
-@test "with --once an array that is being started has its memory first" {
+@test "--once waits for an array that is being started, which has its memory first" {
 	came_to passed ''
 	: >"$R/etc/ramraid/data.conf"
 	exec 8>"$R/run/ramraid/.locks/work.data"
@@ -206,7 +206,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ $(calls) == 'run 5' ]]
 }
 
-@test "wrong words; not root; another one runs" {
+@test "wrong arguments, a user who is not root, and a second self-test are refused" {
 	came_to passed ''
 	ends 2 data
 	ends 2 --rounds=0
@@ -224,7 +224,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	assert_output -p 'only root'
 }
 
-@test "nothing is made where something is missing, and nothing recorded" {
+@test "without loop devices or md, or with its name taken, nothing is made, and nothing recorded" {
 	came_to passed ''
 	loop_device_can_be_had() { return 1; }
 	ends 1
@@ -242,7 +242,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ -z $(calls) && ! -e $R/etc/ramraid/state && ! -e $R/run/ramraid/.selftest ]]
 }
 
-@test "memory that is short: try again; /run that is small: the state folder; both: no" {
+@test "short memory: try again later; a small /run: the state folder is used; both small: it fails" {
 	came_to passed ''
 	sed -i 's/MemAvailable.*/MemAvailable: 60000 kB/' "$R/proc/meminfo"
 	sed -i 's/MemTotal.*/MemTotal: 400000 kB/' "$R/proc/meminfo"
@@ -264,7 +264,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ -z $(calls) ]]
 }
 
-@test "where mdadm's watcher would send mail, or run a program, nothing is made" {
+@test "the self-test is refused where mdadm's monitor would send mail, or run a program" {
 	came_to passed ''
 	systemd_is_running() { :; }
 	systemd_show() { printf 'LoadState=loaded\nExecStart=/sbin/mdadm --monitor --scan\n'; }
@@ -283,7 +283,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	assert_success
 }
 
-@test "a reader that goes ends the test, and nothing is left" {
+@test "a reader of the output that goes away ends the test, and nothing is left" {
 	came_to passed ''
 	selftest_run() {
 		: >"$R/running"
@@ -328,7 +328,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	not grep -q ^Nice= "$PROJECT/units/ramraid-selftest.service"
 }
 
-@test "where a policy of mdadm could give the array a disk, nothing is made" {
+@test "the self-test is refused where a POLICY of mdadm could give its array a disk" {
 	local line
 	came_to passed ''
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
@@ -347,7 +347,7 @@ fills() { # REBUILD LISTED RESULT ACTION
 	done
 }
 
-@test "of which build nobody knows: a pass is not kept, a failure is" {
+@test "if md's build can't be determined, a pass is not recorded, but a failure is" {
 	rm -r "$R/sys/module"/{md_mod,raid1}
 	modprobe() { :; }
 	md_modules() { :; }
@@ -398,7 +398,7 @@ killed() { # FOLDER
 	ramdisk_drop() { called drop "$1"; }
 }
 
-@test "what a test has left is taken away in order, wherever it was; what is somebody else's stays" {
+@test "what a killed test has left is removed in order, wherever it was; what is somebody else's stays" {
 	local folder
 	UUID=$ID
 	for folder in "$R/run/ramraid/.selftest" "$R/etc/ramraid/state/.selftest"; do
@@ -419,7 +419,7 @@ killed() { # FOLDER
 	done
 }
 
-@test "a loop device is known by its file, not by a path, which is that of another mount namespace" {
+@test "a loop device is known by its file, not by a path, which may be that of another mount namespace" {
 	local folder=$R/etc/ramraid/state/.selftest LOOP_NODES
 	mkdir -p "$folder"
 	: >"$folder/A"
@@ -442,7 +442,7 @@ killed() { # FOLDER
 	[[ ${LOOP_NODES[*]} == 'loop1 loop2' ]] || fail "${LOOP_NODES[*]}"
 }
 
-@test "an array without a member that mdadm had begun to make is stopped; any other in its map stays" {
+@test "an array without members that a killed test has left is stopped; any other in mdadm's map stays" {
 	local map=$R/run/mdadm/map folder=$R/run/ramraid/.selftest
 	md_stop() {
 		called stop "$1"
@@ -474,7 +474,7 @@ killed() { # FOLDER
 	[[ -e $folder/uuid ]]
 }
 
-@test "an array of another UUID that has come by such a device is left alone, and said" {
+@test "another array on a loop device of the self-test is left alone, and named" {
 	UUID=99999999-89ab-4cde-8f01-23456789abcd
 	killed "$R/run/ramraid/.selftest"
 	: >"$R/run/ramraid/.locks/check.md127"
@@ -490,7 +490,7 @@ killed() { # FOLDER
 	[[ -z $(calls) ]]
 }
 
-@test "a link in place of the folder is not followed" {
+@test "a link in place of the test's folder is not followed" {
 	mkdir "$R/precious"
 	: >"$R/precious/file"
 	ln -s "$R/precious" "$R/run/ramraid/.selftest"
@@ -499,7 +499,7 @@ killed() { # FOLDER
 	[[ -e $R/precious/file ]]
 }
 
-@test "while a program of the killed one still runs, nothing is taken away" {
+@test "nothing is removed while a program of a killed test still runs" {
 	UUID=$ID
 	killed "$R/run/ramraid/.selftest"
 	exec 8>"$R/run/ramraid/.locks/selftest.alive"
@@ -511,7 +511,7 @@ killed() { # FOLDER
 	exec 8>&-
 }
 
-@test "a ramdisk that was made, and not noted: the one of just that size that was not there before" {
+@test "a ramdisk that was made but not noted is found by its size, if it was not there before" {
 	mkdir -p "$SELFTEST_FOLDER"
 	disk() { # NODE BYTES DISKSEQ
 		fake_disk "$1" "$2"
@@ -553,7 +553,7 @@ killed() { # FOLDER
 	[[ $(calls) == brd ]]
 }
 
-@test "a brd of which a start notes a device meanwhile stays" {
+@test "a brd stays if a start notes a device of it meanwhile" {
 	mkdir -p "$SELFTEST_FOLDER"
 	ramdisk_brd_drop() { called brd; }
 	selftest_place_expect 33558528
@@ -565,7 +565,7 @@ killed() { # FOLDER
 	[[ -z $(calls) ]]
 }
 
-@test "a brd that a test was killed while it loaded it is unloaded, if it is of our size, and is new" {
+@test "the brd that a test was killed while loading is unloaded, if it is new and has the test's size" {
 	mkdir -p "$SELFTEST_FOLDER"
 	brd() { # KIB
 		mkdir -p "$R/sys/module/brd/parameters"
@@ -590,7 +590,7 @@ killed() { # FOLDER
 	[[ $(calls) == 'rmmod brd' ]]
 }
 
-@test "with brd there is a device for each array, and one for the self-test" {
+@test "brd is loaded with a device for each array, and one for the self-test" {
 	local i
 	for i in a b c d e; do : >"$R/etc/ramraid/$i.conf"; done
 	modprobe() { called "$@"; }
@@ -598,7 +598,7 @@ killed() { # FOLDER
 	[[ $(calls) == 'brd rd_nr=6 rd_size=2000000 max_part=0' ]]
 }
 
-@test "its array: claimed before it is made, of a name, a host and a UUID of its own" {
+@test "the test's array is claimed before it is made, and has a name, a host and a UUID of its own" {
 	mkdir -p "$SELFTEST_FOLDER"
 	echo "$ID" >"$SELFTEST_FOLDER/uuid"
 	losetup() {
@@ -621,7 +621,7 @@ killed() { # FOLDER
 	not conf_name_ok "$SELFTEST_NAME"
 }
 
-@test "the writer: what it writes and discards, it knows; a leg that has all that is told from one that lacks a block" {
+@test "the writer knows what it writes and discards, and a leg that lacks one block is recognised" {
 	local NUMBER size=$((2 << 20))
 	mkdir -p "$SELFTEST_FOLDER" "$R/sys/block/md9/queue"
 	echo 4096 >"$R/sys/block/md9/queue/discard_max_bytes"
@@ -654,7 +654,7 @@ killed() { # FOLDER
 	not selftest_writer_compare leg 8192 "$size"
 }
 
-@test "the writer ends when the array does not take a write, and that is no fault of the copy" {
+@test "the writer ends when the array does not take a write, and says why" {
 	mkdir -p "$SELFTEST_FOLDER" "$R/dev/gone"
 	: >"$SELFTEST_FOLDER/model"
 	head -c 2097152 /dev/zero >"$SELFTEST_FOLDER/pool"
@@ -714,7 +714,7 @@ need_again() {
 	eval "$text"
 }
 
-@test "a round: in the first of three a disk leg leaves and returns, in the third it is as fast as at boot" {
+@test "a round: in the first of three a disk leg leaves and returns, in the third the copy is as fast as at boot" {
 	local begin=$'drop-leg rd1\ndrop\nmake\ncopy '
 	engine
 	selftest_round_
@@ -731,7 +731,7 @@ need_again() {
 		fail "$(calls)"
 }
 
-@test "a ramdisk that keeps what the round before has put there is overwritten before the copy" {
+@test "a ramdisk that keeps what the round before wrote is overwritten before the copy" {
 	local disk=$R/dev/rd1
 	engine
 	md_state_leg_bytes() { echo 8191; }
@@ -752,7 +752,7 @@ need_again() {
 	COPY_DIRECT='' hindered 'its ramdisk could not be overwritten'
 }
 
-@test "a round begins when md has cleared all bits; the first RAM leg is md's own" {
+@test "a round begins only when md has cleared all bits; the first RAM leg is filled by md itself" {
 	engine
 	sleep() { SECONDS=$((SECONDS + 100)); }
 	BITS='3 17-20'
@@ -785,7 +785,7 @@ begins() {
 	selftest_record_uuid() { SELFTEST_UUID=$ID; }
 }
 
-@test "the test: its array is made, filled and given its first RAM leg, then the rounds, then an old superblock" {
+@test "the test: its array is made, filled and given a RAM leg, then the rounds, then an old superblock" {
 	engine
 	begins
 	selftest_round_() { called round "$SELFTEST_ROUND"; }
@@ -808,7 +808,7 @@ $'speed fast\npace 1\nbegin 1048576\nfirst\nround 1\nround 2\nold' ]] || fail "$
 	[[ $(calls) == $'array 4096\nconf _selftest\nspeed fast'* ]] || fail "$(calls)"
 }
 
-@test "the test can't begin: no array, one that does not run, or that is not filled" {
+@test "a test whose array can't be made, does not run, or can't be filled has no result" {
 	engine
 	begins
 	begun() { # WHY
@@ -828,7 +828,7 @@ $'speed fast\npace 1\nbegin 1048576\nfirst\nround 1\nround 2\nold' ]] || fail "$
 	begun 'its array could not be made'
 }
 
-@test "the kind of ramdisk is the one that RAM=auto would take" {
+@test "the test takes the kind of ramdisk that RAM=auto would take" {
 	ramdisk_has_rapiddisk() { :; }
 	ramdisk_brd_can_be_had() { :; }
 	[[ $(selftest_kind_) == rapiddisk ]]
@@ -838,7 +838,7 @@ $'speed fast\npace 1\nbegin 1048576\nfirst\nround 1\nround 2\nold' ]] || fail "$
 	[[ $(selftest_kind_) == zram ]]
 }
 
-@test "what is the copy's fault, or md's, and what is not" {
+@test "what the copy or md does wrong is a failure; a copy or ramdisk that can't be had only hinders the test" {
 	engine
 	DIFFER=128 faulty 'md has found 128 sectors that differ between the legs'
 	BAD=loop2 faulty 'block 9 (of 4 KiB) of loop2 is not what was written to the array'
@@ -854,7 +854,7 @@ $'speed fast\npace 1\nbegin 1048576\nfirst\nround 1\nround 2\nold' ]] || fail "$
 	[[ $(calls | tail -n 1) == end ]]
 }
 
-@test "what a leg lacks that has failed, or has bad blocks, is nobody's fault; nor is a leg that is gone" {
+@test "what a leg lacks that has failed, has bad blocks, or is gone is no failure of the copy" {
 	engine
 	local leg=$R/sys/block/${F[array.md]}/md/dev-loop2
 	mkdir "$leg"
@@ -874,7 +874,7 @@ md has bad blocks of loop2 in its list"
 	hindered 'md did not take it; but its array is gone'
 }
 
-@test "what takes long, as after the machine was suspended, is no verdict, as long as md is at work" {
+@test "running out of time, as after a suspend, is a failure only if md is not at work" {
 	engine
 	sleep() { SECONDS=$((SECONDS + 100)); }
 	selftest_writer_start() { F[ram.state]=recovering F[array.sync]=recover; }
@@ -891,7 +891,7 @@ md has bad blocks of loop2 in its list"
 	faulty 'a disk leg was not in sync again after 300 s'
 }
 
-@test "a leg that can't be read to the end, or a writer that was killed, is a hindrance" {
+@test "a leg that can't be read to its end, or a writer that was killed, only hinders the test" {
 	local size=$((1 << 20))
 	engine
 	unset -f selftest_writer_compare selftest_writer_stop selftest_writer_start
@@ -908,7 +908,7 @@ md has bad blocks of loop2 in its list"
 	hindered 'its writer was ended'
 }
 
-@test "a writer that can't be asked to end is ended" {
+@test "a writer that can't be asked to end is ended all the same" {
 	engine
 	unset -f selftest_writer_stop selftest_writer_start
 	need_again act/selftest-writer
@@ -919,7 +919,7 @@ md has bad blocks of loop2 in its list"
 	[[ $SELFTEST_WHY == 'its writer was ended' ]]
 }
 
-@test "a superblock of before that md takes back is a fault; one that it refuses is not" {
+@test "an old superblock that md takes back is a failure; one that it refuses is not" {
 	engine
 	F[ram.node]=rd1
 	truncate -s 65536 "$R/dev/rd1"
@@ -934,7 +934,7 @@ md has bad blocks of loop2 in its list"
 	[[ $SELFTEST_RESULT == failed && $SELFTEST_WHY == *'older than what the bitmap remembers' ]]
 }
 
-@test "adopt --find does not offer its array, and claim leaves its claim alone" {
+@test "adopt --find does not offer the array of a self-test, and claim leaves its claim alone" {
 	mkdir -p "$SELFTEST_FOLDER" "$R/sys/block/md127/md/dev-loop1" "$R/etc/mdadm/mdadm.conf.d"
 	echo "$ID" >"$SELFTEST_FOLDER/uuid"
 	echo clean >"$R/sys/block/md127/md/array_state"
@@ -951,7 +951,7 @@ md has bad blocks of loop2 in its list"
 	[[ -e $R/etc/mdadm/mdadm.conf.d/ramraid-_selftest.conf ]]
 }
 
-@test "a start loads md before it asks which build of it that is, if there is a result at all" {
+@test "a start loads md before it asks which build of md that is" {
 	declare -f loop_begin_ >"$BATS_TEST_TMPDIR/begin"
 	[[ $(grep -n -e md_modules -e before_look_configured "$BATS_TEST_TMPDIR/begin" |
 		grep -c .) == 2 ]]
@@ -959,7 +959,7 @@ md has bad blocks of loop2 in its list"
 		head -n 1) == *md_modules* ]]
 }
 
-@test "after a test that has failed, all is taken away, step by step" {
+@test "after a test that has failed, the clean-up runs to its end, and none of its programs is left" {
 	selftest_place_clean() {
 		taken a && taken b && flock --nonblock "$ALIVE" echo 'nobody is left'
 	}

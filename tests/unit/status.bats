@@ -66,7 +66,7 @@ same() {
 	done
 }
 
-@test "an array that nothing watches: a line says so, also of one that is whole" {
+@test "a line says that nothing watches an array, even if it is whole" {
 	local MONITOR_NOW=failed
 	systemctl() { [[ $* == *ActiveState*ramraid-monitor@md127.path ]] && echo "$MONITOR_NOW"; }
 	mkdir -p "$R/run/systemd/system" "$R/run/ramraid"
@@ -81,7 +81,7 @@ same() {
 	[[ $SHOWN != *monitor:* ]] || fail "$SHOWN"
 }
 
-@test "every state, as JSON, which is as the schema says" {
+@test "every state, as JSON that the schema accepts, formatted as by jq" {
 	local state code
 	for state in $(states); do
 		code=0
@@ -95,7 +95,7 @@ same() {
 	done
 }
 
-@test "the schema finds what is wrong, and knows no more than the documents have" {
+@test "the schema rejects what is wrong, and each value that it allows is shown by some state" {
 	local change schema=$PROJECT/docs/status.schema.json
 	judge() {
 		jq "$1" "$STATES/rebuilding-copy.json" |
@@ -122,7 +122,7 @@ same() {
 	done < <(jq -r '.. | .enum? | arrays[]' "$schema" | grep -vx 'repair\|reshape\|frozen')
 }
 
-@test "the words for a state are those of the schema and of the manual, and each of an array has its colour" {
+@test "the words for a state are those of the schema and the manual, and each state of an array has a colour" {
 	local word
 	for word in $STATES_ARRAY; do
 		[[ -n ${STATES_COLOUR[$word]} ]] || fail "$word has no colour"
@@ -139,7 +139,7 @@ same() {
 	done
 }
 
-@test "--problems: nothing of arrays that are whole; the others as always, with the same exit code" {
+@test "--problems: leaves out whole arrays, and shows the others as without it, with the same exit code" {
 	local state plain word whole=0 wrong=0
 	for state in $(states); do
 		shows "$state"
@@ -173,7 +173,7 @@ same() {
 	done
 }
 
-@test "--problems: a fault in the configuration of an array that is whole is one" {
+@test "--problems: shows a whole array with a fault in its configuration, with exit code 1" {
 	STATES=$BATS_TEST_TMPDIR
 	{
 		cat "$FIXTURES/status/whole.facts" &&
@@ -188,7 +188,7 @@ no"
 	[[ $CODE == 0 ]]
 }
 
-@test "--problems: a disk in an array that is whole, which no MEMBER names, is one" {
+@test "--problems: shows a whole array with a disk that no MEMBER names, with exit code 1" {
 	STATES=$BATS_TEST_TMPDIR
 	grep -v '^array.strangers=' "$FIXTURES/status/whole.facts" >"$STATES/spare.facts"
 	echo array.strangers=sdx >>"$STATES/spare.facts"
@@ -199,7 +199,7 @@ no"
 	[[ $CODE == 1 && $SHOWN == *'the next start would be refused'* ]] || fail "$CODE: $SHOWN"
 }
 
-@test "an adoption that has not ended: status finds it, whole or not, and --problems shows it; an adoption that has ended is none" {
+@test "an adoption that has not ended is found, and shown by --problems; one that has ended is not" {
 	libraries # the real look
 	ID=01234567-89ab-4cde-8f01-23456789abcd
 	mkdir -p "$R/etc/ramraid/state"
@@ -225,7 +225,7 @@ no"
 	[[ $CODE == 1 && $SHOWN == *'unfinished: expected an adoption to be complete'* ]]
 }
 
-@test "--problems: silent where no arrays are configured" {
+@test "--problems: prints nothing where no arrays are configured" {
 	run "$PROJECT/bin/ramraid" status --problems
 	assert_success
 	assert_output ''
@@ -249,7 +249,7 @@ lists() {
 	LISTED=$(cmd_list)
 }
 
-@test "list: a line for each state, as status has it" {
+@test "list: a line for each array, with the state and device of status" {
 	local state name word device legs ram size
 	for state in $(states); do
 		lists "$state" no_headings
@@ -286,7 +286,7 @@ lists() {
 	[[ $LISTED == *$'\tnone\t'* ]] || fail "$LISTED"
 }
 
-@test "list: columns for people" {
+@test "list: has headings, and columns that begin where they do" {
 	lists two-arrays
 	[[ $(head -n 1 <<<"$LISTED") =~ ^NAME\ +STATE\ +DEVICE\ +LEGS\ +RAM\ +SIZE$ &&
 		$(wc -l <<<"$LISTED") == 3 ]] ||
@@ -297,7 +297,7 @@ lists() {
 		fail "$LISTED"
 }
 
-@test "list: of what there is, sorted and once; the rest is said" {
+@test "list: shows the arrays that exist, sorted and once, and names those that do not" {
 	run "$PROJECT/bin/ramraid" list
 	assert_success
 	assert_output -p 'no arrays are configured'
@@ -331,7 +331,7 @@ one_array() {
 		>"$R/etc/ramraid/data.conf"
 }
 
-@test "colours on a terminal, unless it has none or NO_COLOR says so; a pipe gets whole lines" {
+@test "colours only on a terminal that has them, and without NO_COLOR; a pipe gets whole lines" {
 	local program="$PROJECT/bin/ramraid status"
 	one_array
 	run on_terminal "$program"
@@ -354,7 +354,7 @@ one_array() {
 	jq -e '.arrays[0].state == "stopped"' <<<"$output"
 }
 
-@test "lines are broken between words; a word that is longer stays in one piece" {
+@test "lines are broken between words, and a word that is too long stays in one piece" {
 	local word BROKEN text
 	printf -v word '%090d' 0
 	for text in "  why:    $word" "  action: x $word y $word" "$word" "  $word" '  impact: ' \
@@ -369,7 +369,7 @@ one_array() {
 	done
 }
 
-@test "--watch: again and again, until it is ended; the terminal is left as it was" {
+@test "--watch: shows the state again and again until it is ended, and leaves the terminal as it was" {
 	one_array
 	run timeout 3.5 "$PROJECT/bin/ramraid" status --watch=1
 	[[ $(grep -c '^data: stopped$' <<<"$output") -ge 2 &&
@@ -403,7 +403,7 @@ $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 	[[ $output == *$'\e[?7h\e[?25h\e[?1049l'* ]] || fail "${output@Q}"
 }
 
-@test "--watch: how often, and of what" {
+@test "--watch: refuses a wrong interval, and an array that does not exist" {
 	local often
 	for often in 0 x infinity 2d 100000 -1 ''; do
 		run timeout 20 "$PROJECT/bin/ramraid" status --watch="$often"
@@ -414,7 +414,7 @@ $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 	assert_failure 3
 }
 
-@test "the progress of wait: what a unit at work says while nothing can be measured, else the measure" {
+@test "the progress of wait is what the unit at work says, until there is something to measure" {
 	libraries
 	systemd_status_text() { echo "waiting for $1"; }
 	F[array.done]=0 F[array.total]=0 F[array.rate]=0
@@ -427,7 +427,7 @@ $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 	[[ $output == *50* && $output != *waiting* ]] || fail "$output"
 }
 
-@test "the progress of wait: no escapes, and less than 80 columns, however much there is to do" {
+@test "the progress of wait has no escapes and fits into 80 columns, however much there is to do" {
 	libraries
 	F[array.done]=99999999999 F[array.total]=100000000000 F[array.rate]=1
 	run progress_line
@@ -437,7 +437,7 @@ $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 	[[ ${#output} == 81 && $output != *[!\ $'\r']* ]] || fail "${output@Q}"
 }
 
-@test "wait: what has made the array whole is given a moment for its last words" {
+@test "wait gives what has made the array whole a moment for its last words, but no more" {
 	libraries
 	echo 2 >"$R/works"
 	systemd_unit_works() {
@@ -461,7 +461,7 @@ $PROJECT/bin/ramraid status --watch=${1-}" /dev/null |
 	[[ $(wc -l <"$R/slept") == 9 ]]
 }
 
-@test "start: what requires the array and is not up is named" {
+@test "start names what requires the array and is not up" {
 	libraries
 	systemctl() {
 		case $* in
@@ -482,7 +482,7 @@ mount what fstab mounts at boot: systemctl start local-fs.target"
 	assert_output ''
 }
 
-@test "start: containers of disk legs that are not open are named" {
+@test "start names the containers of disk legs that are not open" {
 	libraries
 	systemctl() {
 		case $* in

@@ -59,13 +59,13 @@ array() {
 	md_make_writable() { called writable; }
 }
 
-@test "nobody has it open: md is asked, then the RAM leg goes, then the array" {
+@test "if nobody has the array open, md is asked, then the RAM leg leaves, then the array is stopped" {
 	array
 	stops 0
 	did $'write array_state read-auto\nwritable\nwitness\ndrop md127 rd0\nramdisk_drop data\nwitness\nmd_stop md127'
 }
 
-@test "what is on it could not be remembered: that is said, and the stop goes on" {
+@test "if what is on the array can't be recorded, that is said, and the stop goes on" {
 	array
 	contents_remember() { return 1; }
 	stops 0
@@ -73,7 +73,7 @@ array() {
 	[[ $(calls) == *'md_stop md127' ]]
 }
 
-@test "going down, something else stops the array meanwhile: nothing is stopped a second time" {
+@test "going down, an array that something else stops meanwhile is not stopped a second time" {
 	local looks=0
 	array
 	GOING=yes
@@ -108,7 +108,7 @@ by_hand() {
 	array
 }
 
-@test "going down after a stop by hand, with the only good copy in the ramdisk: started from that, and saved as ever" {
+@test "going down after a stop by hand, the array is started from the only good copy in its ramdisk, and saved" {
 	by_hand
 	can_save
 	md_stop() { called md_stop "$@"; }
@@ -129,7 +129,7 @@ by_hand() {
 	did 'ramdisk_drop data'
 }
 
-@test "a stop by a person after a stop by hand keeps the only good copy, ends with 4, and the unit is up" {
+@test "after a stop by hand, a stop keeps the only good copy, ends with 4, and the unit is up" {
 	by_hand
 	stops 4
 	did $'assemble data rd0\nwrite array_state read-auto\nwritable\nstart'
@@ -153,7 +153,7 @@ by_hand_from_disks() {
 	md_stop() { called md_stop "$@" && F[array.state]=absent F[array.md]=''; }
 }
 
-@test "somebody has started the array from its disks beside the only good copy: the ramdisk stays; going down, it is saved" {
+@test "an array started from its disks beside the only good copy: its ramdisk stays, and is saved when going down" {
 	by_hand_from_disks active
 	stops 4
 	did $'write array_state read-auto\nwritable\nstart'
@@ -174,7 +174,7 @@ by_hand_from_disks() {
 	did 'md_stop md127'
 }
 
-@test "somebody has gathered its disks beside the only good copy, and not started them: a stop starts it from the ramdisk" {
+@test "disks gathered but not started beside the only good copy: a stop starts the array from the ramdisk" {
 	by_hand_from_disks inactive
 	stops 4
 	did $'md_stop md127\nassemble data rd0\nwrite array_state read-auto\nwritable\nstart'
@@ -187,7 +187,7 @@ by_hand_from_disks() {
 	done
 }
 
-@test "going down, the last disk leg fails while the record is written: the RAM leg is saved" {
+@test "going down, the RAM leg is saved if the last disk leg fails while the record is written" {
 	array
 	can_save
 	witness_update_witness() {
@@ -203,7 +203,7 @@ by_hand_from_disks() {
 	did $'witness\ndrop md127 rd0\nrescue data md127\nwitness\nmd_stop md127\nramdisk_drop data'
 }
 
-@test "while the guard waits, somebody starts the array from its disks: it is started from the ramdisk again" {
+@test "going down, an array that somebody starts from its disks is started from the ramdisk again, and saved" {
 	local looks=0
 	by_hand_from_disks active
 	before_look_configured() {
@@ -220,7 +220,7 @@ by_hand_from_disks() {
 	[[ $(calls) == *$'md_stop md127\nassemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
 }
 
-@test "going down, somebody stops the array while its RAM leg is the only good copy: started again, not given back" {
+@test "going down, an array stopped while its RAM leg is the only good copy is started again, and saved" {
 	local looks=0
 	by_hand
 	CONF[RESCUE]=/var
@@ -241,7 +241,7 @@ by_hand_from_disks() {
 	[[ $(calls) == $'assemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
 }
 
-@test "somebody has it open whom nothing shows: nothing is changed, and its unit is up again" {
+@test "if something unseen has the array open, nothing is changed, and its unit is up again" {
 	array
 	OPEN=yes stops 1
 	did start
@@ -251,7 +251,7 @@ by_hand_from_disks() {
 		fail "asked $(wc -l <"$BATS_TEST_TMPDIR/asked") times"
 }
 
-@test "who has it open is named: a mount in another namespace, a descriptor, an export" {
+@test "who has the array open is named: a mount in another namespace, a descriptor, a loop device, an export" {
 	array
 	mkdir -p "$R"/proc/{71,72,80}/fd "$R/sys/block/loop3/loop" \
 		"$R/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1" \
@@ -284,7 +284,7 @@ iblock_0/disk. Unmount"
 	[[ $(openers_of md127) != */tree* ]] || fail "$(openers_of md127)"
 }
 
-@test "who has it open is named beside a user's many descriptors, and many mounts" {
+@test "who has the array open is named even beside a user's many descriptors and mounts" {
 	array
 	mkdir -p "$R"/proc/{70,71,72}/fd
 	echo 1:5 >"$R/sys/class/block/md127/dev"
@@ -305,7 +305,7 @@ iblock_0/disk. Unmount"
 	not grep -q somebody "$BATS_TEST_TMPDIR/out"
 }
 
-@test "a look at all processes that did not get to its end counts as somebody who has it open" {
+@test "a search of all processes that was cut off counts as something that has the array open" {
 	local which ends OUT
 	array
 	mkdir -p "$R"/proc/72/fd
@@ -335,7 +335,7 @@ iblock_0/disk. Unmount"
 	[[ -z $(openers_of md127) ]] || fail "$(openers_of md127)"
 }
 
-@test "a user's loop device whose file is only called as the array is none that has it open" {
+@test "a user's loop device whose file only has the array's name does not count as having it open" {
 	local asked=$BATS_TEST_TMPDIR/asked BOUNDED=1 form
 	array
 	mkdir -p "$R"/sys/block/loop{7,8,9}/loop "$R/dev/md"
@@ -358,7 +358,7 @@ iblock_0/disk. Unmount"
 	[[ $(<"$asked") == *'--output BACK-MAJ:MIN,BACK-INO /dev/loop7'* ]] || fail "$(<"$asked")"
 }
 
-@test "who comes in between the look and the stop: said, that the RAM leg is out as well, and the unit starts again" {
+@test "if somebody opens the array before its stop, that is said, and that the RAM leg is out; its unit starts again" {
 	array
 	md_stop() { return 1; }
 	openers_of() { echo 'late (PID 9)'; }
@@ -368,7 +368,7 @@ iblock_0/disk. Unmount"
 RAM leg is out already, and the next start rebuilds it"
 }
 
-@test "going down md is not asked, and an array that does not stop is left to systemd-shutdown" {
+@test "going down, md is not asked, and an array that does not stop is left to systemd-shutdown" {
 	array
 	md_stop() { return 1; }
 	openers_of() { :; }
@@ -377,7 +377,7 @@ RAM leg is out already, and the next start rebuilds it"
 	said 'Leaving it to systemd-shutdown'
 }
 
-@test "going down with the only good copy: who has it open unseen is waited for before the image is made" {
+@test "going down with the only good copy, an unseen writer is waited for before the image is made" {
 	array
 	rm -r "$R/sys/class/block/md127/md127p1"
 	before_look_configured() {
@@ -401,7 +401,7 @@ RAM leg is out already, and the next start rebuilds it"
 	did $'release \nwitness\nmd_stop md127'
 }
 
-@test "an array that is read-only, or was never written, is not asked" {
+@test "md is not asked about an array that is read-only, or was never written" {
 	local state
 	for state in readonly read-auto; do
 		array "$state"
@@ -431,7 +431,7 @@ hasty() {
 	log_alert() { log_error "console: $1"; }
 }
 
-@test "the lock: held as long as the process, not by a program that it has left behind" {
+@test "the lock is held as long as its process runs, and not by a program that it has left behind" {
 	mkdir -p "$R/run/ramraid/.locks"
 	local file=$R/run/ramraid/.locks/x L left
 	lock_take L "$file" --nonblock
@@ -450,7 +450,7 @@ hasty() {
 	assert_failure 2
 }
 
-@test "the lock: who has it is known by number and time" {
+@test "the holder of the lock is known by its process number and start time" {
 	local HOLDER HOLDER_WORK
 	locked 'lock_sign "$1" replace'
 	lock_holder "$LOCKED"
@@ -469,7 +469,7 @@ hasty() {
 	[[ -z $HOLDER ]] || fail 'itself'
 }
 
-@test "somebody is at work: a stop that was typed says so after a minute" {
+@test "a stop that a person typed ends with 75 if another ramraid is at work, and says so" {
 	array
 	hasty
 	locked 'lock_sign "$1" replace'
@@ -478,7 +478,7 @@ hasty() {
 	said 'another ramraid is working on it'
 }
 
-@test "going down, somebody is at work: told on the console, asked to end, and then it goes on" {
+@test "going down, a ramraid at work is named on the console and asked to end, and the stop goes on" {
 	array
 	hasty
 	locked 'lock_sign "$1" replace'
@@ -489,7 +489,7 @@ hasty() {
 	not kill -0 "$OTHER"
 }
 
-@test "going down, it ends neither by itself nor when it is asked: killed, and what it has left in the kernel is not waited for" {
+@test "going down, a ramraid that does not end when asked is killed, and the stop goes on without its lock" {
 	local L
 	array
 	hasty
@@ -507,7 +507,7 @@ hasty() {
 	exec {L}>&-
 }
 
-@test "going down, and nobody is there that has the lock: it goes on, with a lock of its own" {
+@test "going down, a lock whose holder can't be found is replaced by a new one, and the stop goes on" {
 	local L
 	array
 	hasty
@@ -524,7 +524,7 @@ not release the array: going on anyway"
 	exec {L}>&-
 }
 
-@test "MAINPID: nothing is ended but a program of our own unit" {
+@test "MAINPID: only a program of our own unit is ended" {
 	local -
 	array
 	command sleep 60 3>&- 4>&- &

@@ -146,7 +146,7 @@ a_leg_on_usb() {
 	decided 'assemble sda sdb'
 }
 
-@test "a copy that has the name of a leg, started by hand beside the leg: no disk is put into it" {
+@test "an array started by hand from a copy with a leg's name, beside the leg, gets no disk, and is not recorded" {
 	disk sdx "$a" 300 1
 	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
 	array md9
@@ -166,7 +166,7 @@ same device UUID" 'mdadm --stop /dev/md9'
 	are array.copy=
 }
 
-@test "an array of other metadata is not ours, whatever its UUID, and what carries a leg's superblock among its data is no leg" {
+@test "an array of other metadata is not ours, whatever its UUID, and none of its members is a leg" {
 	local version
 	# 0.90 is at the end of a device, and mdadm reads the same bytes as another UUID; so it starts
 	# it, past our claim, and the superblock of a leg may be where its data are.
@@ -203,7 +203,7 @@ same device UUID" 'mdadm --stop /dev/md9'
 	done
 }
 
-@test "of two arrays that have legs by their names, ours is the one that a start has judged: neither record nor guard changes sides" {
+@test "of two arrays with legs by their names, ours is the one that a start has judged, for record and guard" {
 	whole
 	disk loop7 "$a" 72057594037927935 1
 	ln -sfn "$R/dev/loop7" "$R/dev/disk/by-id/ata-A"
@@ -223,7 +223,7 @@ same device UUID" 'mdadm --stop /dev/md9'
 	are array.md=md9 array.twin=md127
 }
 
-@test "started by hand from a copy that has the name of one leg and the device UUID of the other: no disk is put into it" {
+@test "an array started by hand from a copy with one leg's name and the other's device UUID gets no disk" {
 	disk sdx "$b" 300 1
 	ln -sfn "$R/dev/sdx" "$R/dev/disk/by-id/ata-A"
 	rm "$R/dev/sda.sb"
@@ -238,7 +238,7 @@ same device UUID"
 	grep -q "^legs=$a $b\$" "$W" && [[ ! -e $H ]] || fail "$(<"$W")"
 }
 
-@test "started by hand with a leg on other hardware: as little is done to it as such a leg is started from" {
+@test "an array started by hand with a leg on other hardware is refused, as is a start from such a leg" {
 	a_leg_on_usb 300
 	array md9
 	member md9 sdx in_sync,write_mostly 1
@@ -277,7 +277,7 @@ was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev
 	judged yes
 }
 
-@test "two arrays of one UUID: the one with the RAM leg is ours, whichever name comes last, and none is touched" {
+@test "of two arrays of one UUID, ours is the one with the RAM leg, and none is touched until a start has judged it" {
 	local first
 	for first in md5 md200; do
 		rm -f "$R"/dev/disk/by-id/ata-*
@@ -302,7 +302,7 @@ was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev
 	are array.md=md127 array.twin= array.foreign=md5=sdx
 }
 
-@test "the RAM leg in another array than the disk legs" {
+@test "a RAM leg in another array than the disk legs: the start is refused, and both arrays are named" {
 	array md127
 	member md127 sda in_sync,write_mostly 1
 	array md9
@@ -312,7 +312,7 @@ was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev
 	decided refuse 'md127 and md9'
 }
 
-@test "stable names vanish while the disks run: they are copies, and written down as such" {
+@test "disks whose stable names vanish while they run count as copies, and are recorded as such" {
 	whole
 	rm "$R"/dev/disk/by-id/ata-*
 	observe
@@ -340,7 +340,7 @@ was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev
 	health_only_copy
 }
 
-@test "the device that is the RAM leg is no disk leg when its name vanishes" {
+@test "the device that is the RAM leg does not become a disk leg when its name vanishes" {
 	fake_disk nvme0n1 104857600 disk/by-id/nvme-R
 	echo RAM=/dev/disk/by-id/nvme-R >>"$R/etc/ramraid/data.conf"
 	array md127
@@ -356,7 +356,7 @@ was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev
 	health_only_copy
 }
 
-@test "the device that is the RAM leg stays it when its name is taken over: the guard is not blind, and nothing vouches for it" {
+@test "the device that is the RAM leg stays the RAM leg when another device takes over its name" {
 	local how fact
 	rm "$R/etc/ramraid/data.conf"
 	printf '%s\n' "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B \
@@ -410,7 +410,7 @@ was on ata (pci-1), serial number SN1, and is on usb. Stop it (mdadm --stop /dev
 	are ram.node=loop7p1 ram.state=none leg.ram.alien=loop
 }
 
-@test "apply does not take the leg out whose name is taken over while the array runs, nor build what has it" {
+@test "apply does not take out a leg whose name is taken over while the array runs, nor build what has the name" {
 	whole
 	cmd_witness_one data 2>/dev/null
 	[[ $(<"$R/run/ramraid/data.names") == "sda:sda-7 /dev/disk/by-id/ata-A
@@ -428,7 +428,7 @@ that name, /dev/sda, is in the array"
 	[[ $(calls) != *mdadm* && ! -e $R/etc/ramraid/state/data.leaving ]]
 }
 
-@test "--force-leg says which device the name leads to, and what it was recorded on" {
+@test "--force-leg says which device the name leads to, and what the leg was recorded on" {
 	whole
 	printf '%s\n' "$a ata pci-1 SN:1" "$b other - -" >"$H"
 	rm -r "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127
@@ -449,7 +449,7 @@ that name, /dev/sda, is in the array"
 	refute_output -p 'may be a copy'
 }
 
-@test "status names the members that are no MEMBER, with the line to write" {
+@test "status names the members that have no MEMBER line, with the line to write" {
 	whole
 	rm "$R"/dev/disk/by-id/ata-*
 	SHOWN=''
@@ -462,7 +462,7 @@ that name, /dev/sda, is in the array"
 	[[ $SHOWN != *'ONLY GOOD COPY'* ]]
 }
 
-@test "another array that holds a leg, and shows its superblock, is named, and how to stop it" {
+@test "another array that holds a leg, and shows its superblock, is named, with how to stop it" {
 	disk md8 "$a" 100 1
 	array md8
 	echo 1.0 >"$R/sys/block/md8/md/metadata_version"
@@ -473,7 +473,7 @@ that name, /dev/sda, is in the array"
 		'stop that: mdadm --stop /dev/md8; then: ramraid start data'
 }
 
-@test "a stick that takes over a MEMBER name: refused, naming both, and started when it is gone" {
+@test "a stick that takes over a MEMBER name is refused, both are named, and a start works once it is gone" {
 	# udev gave it the name of A, which is still there.
 	disk sdx "$a" 300 1
 	sed -i 's/view=.*/view=.A./' "$R/dev/sdx.sb"
@@ -510,7 +510,7 @@ that name, /dev/sda, is in the array"
 	decided 'assemble sda sdb'
 }
 
-@test "what is but a left-over is told, and keeps nothing from being started" {
+@test "a left-over superblock is only reported, unless the record says that its disk was in sync" {
 	disk sdx "$x" 60 1
 	observe
 	decided 'assemble sda sdb'
@@ -533,7 +533,7 @@ that name, /dev/sda, is in the array"
 	decided 'assemble sda sdb'
 }
 
-@test "another path to a member's disk is no copy of it, unless on a bus that anybody can plug into" {
+@test "another path to a member's disk is no copy of it, unless it is on a bus that anybody can plug into" {
 	disk sdx "$a" 100 1
 	for i in sda sdx; do
 		mkdir -p "$R/sys/class/block/$i/device"
@@ -546,7 +546,7 @@ that name, /dev/sda, is in the array"
 	decided refuse '/dev/sdx'
 }
 
-@test "a second iSCSI target that has a leg's world-wide name does not hide the leg; a second portal of the target is a path" {
+@test "a second iSCSI target with a leg's world-wide name does not hide the leg; a second portal is a path to it" {
 	whole
 	bus sda platform/host1/session1/target1
 	udev sda 8:0 ID_SERIAL=3600 ID_PATH=ip-10.0.0.1:3260-iscsi-iqn.good-lun-0
@@ -589,7 +589,7 @@ wide() {
 	done
 }
 
-@test "a world-wide name makes no second SATA, NVMe or virtual disk a path to a leg; only SAS, FC, iSCSI, and NVMe of one subsystem" {
+@test "a world-wide name makes no second SATA, USB, virtio or FireWire disk a path to a leg, but a SAS disk" {
 	local place
 	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
 	disk sdx "$a" 100 1
@@ -643,7 +643,7 @@ wide() {
 	decided 'assemble nvme1n1 sdb'
 }
 
-@test "check finds devices that carry the array's UUID and are none of its legs" {
+@test "check finds devices that carry the array's UUID and are not its legs" {
 	CHECK_ARRAY=data
 	findings_is_root() { return 0; }
 	disk sdx "$x" 60 1 disk/by-id/ata-X
@@ -657,7 +657,7 @@ wide() {
 	[[ $FINDINGS == 1 ]]
 }
 
-@test "a loop device that a user has made refuses no start that the record vouches for: it is named, and never used" {
+@test "a user's loop device does not block a start that the record vouches for; it is named, and never used" {
 	local uuid
 	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
 	for uuid in "$x" "$a"; do
@@ -715,7 +715,7 @@ wide() {
 	decided refuse '/dev/loop7 (events 300) is no MEMBER'
 }
 
-@test "a loop device that a user has made does not make an array that runs a copy; check names it, and no line is offered for it" {
+@test "a user's loop device does not make a running array count as a copy; check names it, and offers no line" {
 	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
 	array md9
 	member md9 sda in_sync,write_mostly 1
@@ -736,7 +736,7 @@ wide() {
 	not grep -q loop7 "$BATS_TEST_TMPDIR/log"
 }
 
-@test "of more lines of hardware than are kept the oldest goes, and never that of a leg of the record" {
+@test "of more lines of hardware than are kept the oldest is deleted, but never that of a leg of the record" {
 	local i uuids=() old=cccccccc-0000-0000-0000-000000000001
 	for ((i = 0; i < HARDWARE_MAX; i++)); do
 		printf -v "uuids[i]" 'dddddddd-0000-0000-0000-%012d' $((HARDWARE_MAX - i))
@@ -753,13 +753,13 @@ wide() {
 	grep -q "^${uuids[3]} " "$H"
 }
 
-@test "two MEMBERs of one device UUID are copies, and refused as such" {
+@test "two MEMBERs with one device UUID are refused, because one is a copy of the other" {
 	disk sdb "$a" 100 1
 	observe
 	decided refuse 'have the same device UUID: one of them is a copy of the other' /dev/sda /dev/sdb
 }
 
-@test "each leg's hardware is written down, a change of it is told, and a loop or USB device is not taken for it" {
+@test "each leg's hardware is recorded, a change is reported, and a loop or USB device is not taken for the leg" {
 	whole
 	bus sda pci0/ata1/host0
 	echo 8:0 >"$R/sys/class/block/sda/dev"
@@ -803,7 +803,7 @@ wide() {
 	are leg.0.alien=
 }
 
-@test "on a bus that anybody can plug into, another serial number is another disk; the same one in another port is not" {
+@test "on a bus that anybody can plug into, another serial number is another disk, but another port is not" {
 	whole
 	bus sda pci0/usb1
 	udev sda 8:0 ID_SERIAL=Box_A ID_PATH=pci-0000:00:14.0-usb-0:1
@@ -822,7 +822,7 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	decided 'assemble sdb'
 }
 
-@test "a disk behind a port that says that it is outside of the machine is one that anybody can plug in" {
+@test "a disk behind a port that says that it is outside the machine is one that anybody can plug in" {
 	whole
 	bus sda pci0000:00/0000:00:1d.0/0000:03:00.0/nvme/nvme0
 	cmd_witness_one data 2>/dev/null
@@ -851,7 +851,7 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	are leg.0.alien=
 }
 
-@test "NVMe with several paths is judged by all its controllers; Fibre Channel, DRBD and rnbd come over a network, ublk is made up" {
+@test "NVMe with several paths is judged by all its controllers; FC, DRBD and rnbd count as network, ublk as loop" {
 	local HARDWARE node one head=$R/sys/devices/virtual/nvme-subsystem/nvme-subsys1 i
 	local port=$R/sys/devices/pci0000:00/0000:00
 	mkdir -p "$head/nvme1n1"
@@ -885,7 +885,7 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	done
 }
 
-@test "a leg on DRBD is one where a leg was on it; elsewhere it comes over a network" {
+@test "a leg on DRBD is accepted where one was on DRBD before; elsewhere it counts as network" {
 	disk drbd0 "$a" 100 1
 	ln -sfn "$R/dev/drbd0" "$R/dev/disk/by-id/ata-A"
 	rm "$R/dev/sda.sb"
@@ -904,7 +904,7 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	are leg.0.alien=network
 }
 
-@test "the bus of memory cards, of soldered chips, and of disks over a network" {
+@test "the bus of memory cards, soldered chips and network disks is recognised" {
 	local node one HARDWARE
 	for node in mmcblk0 mmcblk1 etherd!e0.0 msblk0 nbd0; do
 		fake_disk "$node" 1048576
@@ -919,7 +919,7 @@ Box_A, and is on usb (pci-0000:00:14.0-usb-0:2), serial number Box_A"
 	done
 }
 
-@test "NVMe over fabrics comes over a network, also with several paths to it; a leg of before that had no word for it is the same" {
+@test "NVMe over fabrics counts as network, also with several paths; an older record of it as NVMe still matches" {
 	local HARDWARE node
 	for node in nvme0n1 nvme1n1 nvme2n1; do
 		fake_disk "$node" 104857600
@@ -952,7 +952,7 @@ Disk_1, and is on network, serial number Linux_77"
 	are leg.0.alien=network
 }
 
-@test "a blank stick under the name of a lost leg is not given a copy, whatever AUTO_REPLACE says; a disk like the others is" {
+@test "a blank stick under the name of a lost leg is not built in, even with AUTO_REPLACE; a disk like the others is" {
 	whole
 	echo AUTO_REPLACE=yes >>"$R/etc/ramraid/data.conf"
 	cmd_witness_one data 2>/dev/null
@@ -994,7 +994,7 @@ stopped() {
 	rm -rf "$R/sys/block/md127" "$R"/sys/class/block/*/holders/md127 "$R/run/ramraid/data.ram"
 }
 
-@test "a device UUID that nobody knows, on a bus that anybody can make something up on: not built, not put back, not started from" {
+@test "a device UUID that nobody knows, on a bus that anybody can plug into, is not built in, put back or started from" {
 	local new=bbbbbbbb-0000-0000-0000-000000000001 events
 	lost
 	for events in 1 5000; do
@@ -1028,7 +1028,7 @@ stopped() {
 	are leg.0.alien=
 }
 
-@test "no line for a leg is no reason to doubt it: it was away when the first one was written, or is being rebuilt, or nothing was ever written" {
+@test "a leg without a line of hardware is not doubted if the record knows it, it is rebuilt, or nothing was recorded" {
 	local new=bbbbbbbb-0000-0000-0000-000000000001
 	lost
 	disk sdx "$a" 90 1
@@ -1058,7 +1058,7 @@ stopped() {
 	are leg.0.alien=
 }
 
-@test "a forged second copy, without a life, of another one, or with the life of the record, makes no stick a leg" {
+@test "a forged second copy makes no stick a leg, whether it has no life, another one, or that of the record" {
 	local new=bbbbbbbb-0000-0000-0000-000000000001 own=cccccccc-0000-0000-0000-000000000001 life
 	mkdir -p "$R/boot/ramraid"
 	printf '%s\n' '22 1 8:1 / / rw - ext4 /dev/sda1 rw' \
@@ -1087,7 +1087,7 @@ stopped() {
 	done
 }
 
-@test "a stick that is no leg does not count as the one that is missing: what nothing vouches for is not started" {
+@test "a stick that is no leg does not count as the one that is missing: a leg that nothing vouches for is refused" {
 	disk sdb "$b" 60 2
 	rm "$W" "$R/dev/sda.sb"
 	printf '%s\n' "$a ata pci-1 SN1" "$b other - -" >"$H"
@@ -1102,7 +1102,7 @@ stopped() {
 	decided refuse 'nothing shows that /dev/disk/by-id/ata-B is up to date'
 }
 
-@test "a stick that has the device UUID of the device that is or was the RAM leg is no leg, nor by an old record" {
+@test "a stick with the device UUID of the device that is or was the RAM leg is no leg, even with an old record" {
 	local was=aaaaaaaa-0000-0000-0000-000000000008 uuid node legacy
 	whole
 	rm "$R/run/ramraid/data.ram"
@@ -1144,7 +1144,7 @@ stopped() {
 	done
 }
 
-@test "status and the report say of a leg on other hardware why it is left alone, and not that it was used elsewhere" {
+@test "status and the report say why a leg on other hardware is left alone, not that it was used elsewhere" {
 	lost
 	disk loop3 bbbbbbbb-0000-0000-0000-000000000001 90 1
 	ln -sfn "$R/dev/loop3" "$R/dev/disk/by-id/ata-A"
@@ -1161,7 +1161,7 @@ attach data" ]] || fail "$ADVICE_ACTION"
 		fail "$(calls)"
 }
 
-@test "as many disk legs are in sync as there are MEMBERs: the free slot is not for what has the name of one of them" {
+@test "if as many disk legs are in sync as there are MEMBERs, a disk with the name of one gets no free slot" {
 	whole
 	cmd_witness_one data 2>/dev/null
 	rm -r "$R/sys/block/md127/md/dev-rd0" "$R/sys/class/block/rd0" "$R/run/ramraid/data.ram"
@@ -1184,7 +1184,7 @@ attach data" ]] || fail "$ADVICE_ACTION"
 	[[ $ACTION != add-leg ]] || fail "$WHY"
 }
 
-@test "ramraid restore: the image is written to a leg, and not to a stick that has taken over the name of one" {
+@test "ramraid restore: the image is written to a leg, and not to a stick that has taken over a leg's name" {
 	whole
 	cmd_witness_one data 2>/dev/null
 	stopped
@@ -1262,7 +1262,7 @@ data"
 	decided refuse '/dev/disk/by-id/nvme-X, the RAM leg (events 120), may hold writes'
 }
 
-@test "an array that calls itself as ours does, and is another, is an impostor; what is called otherwise, or belongs to another machine, is none" {
+@test "an array with a name of ours and another UUID is an impostor, but not one of another name or machine" {
 	local other own
 	# shellcheck source=lib/impostor
 	source "$PROJECT/lib/impostor"
@@ -1287,7 +1287,7 @@ data"
 	not impostor "$other" data any:data
 }
 
-@test "an array, or a partition of it, that would get the link of a partition of ours, or of an array of ours, is an impostor, too" {
+@test "an array, or a partition, that would get the link of an array or a partition of ours is an impostor, too" {
 	local other=99999999:22223333:44445555:55555555 own=11111111:22223333:44445555:55555555
 	# shellcheck source=lib/impostor
 	source "$PROJECT/lib/impostor"
@@ -1341,7 +1341,7 @@ data"
 }
 
 # detail LINE…: mdadm's answer about md127.
-@test "an array that is asked about by udev: what mdadm says first counts, and once judged it keeps its links" {
+@test "when udev asks about an array, mdadm's first line of a key counts, and a judged array keeps its links" {
 	local other=99999999:22223333:44445555:55555555
 	# shellcheck source=lib/impostor
 	source "$PROJECT/lib/impostor"
@@ -1399,7 +1399,7 @@ data"
 	"$PROJECT/lib/impostor" md_x y
 }
 
-@test "nothing of the environment that udev gives an impostor is run" {
+@test "nothing of the environment that udev passes on from an impostor is run" {
 	echo ': >"$BATS_TEST_TMPDIR/run"' >"$BATS_TEST_TMPDIR/env"
 	env "BASH_ENV=$BATS_TEST_TMPDIR/env" 'BASH_FUNC_source%%=() { : >"$BATS_TEST_TMPDIR/run"; }' \
 		'BASH_FUNC_need%%=() { : >"$BATS_TEST_TMPDIR/run"; }' LOADED=yes F=x CONF=y \
@@ -1407,7 +1407,7 @@ data"
 	[[ ! -e $BATS_TEST_TMPDIR/run ]]
 }
 
-@test "what md alone may start instead keeps an array from being left to it" {
+@test "an array is not left to md alone if md may start something else in its place" {
 	local beside="is in the machine as well, with the UUID of the array, and the next boot may start \
 the array from it instead"
 	nothing() {
@@ -1441,7 +1441,7 @@ the array from it instead"
 	not left_to_md_why_not
 }
 
-@test "what mdadm takes for something else than was judged is not given to it" {
+@test "a disk that mdadm reads otherwise than ramraid does is not given to mdadm" {
 	local uuid=${ID//-/}
 	mdadm() { [[ $*:${OF-} == "--examine $R/dev/sd"[ab]:* ]] && printf '%s\n' "$SAYS"; }
 	refused() { # PATTERN
@@ -1478,7 +1478,7 @@ Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 	[[ $output != *--zero-superblock* ]]
 }
 
-@test "a link of its name that leads to another array is taken away before it is started" {
+@test "before a start, a link of the array's name that leads to another array is removed" {
 	fake_disk md127 1048576
 	mkdir -p "$R/dev/md"
 	mdadm() { called "$* with $(ls "$R/dev/md")"; }
@@ -1492,7 +1492,7 @@ Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 		fail "$(calls)"
 }
 
-@test "a volume of a group called md, which would get the link of an array of ours, or of a partition of one, is an impostor" {
+@test "a volume of a group called md that would get the link of an array of ours, or of a partition, is an impostor" {
 	volume() { DM_VG_NAME=$1 DM_LV_NAME=$2 "$PROJECT/lib/impostor" dm-3; }
 	[[ -z $(volume md data) ]]
 	volume md data
@@ -1521,7 +1521,7 @@ SYMLINK+="disk/by-id/dm-uuid-$env{DM_UUID}"
 SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 }
 
-@test "a link of its name, or of its partition's, that leads to a volume is taken away before it is started" {
+@test "before a start, a link of the array's name, or a partition's, that leads to a volume is removed" {
 	fake_disk dm-3 1048576
 	fake_disk md9 1048576
 	mkdir -p "$R/dev/md"
@@ -1540,7 +1540,7 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 	logged '/dev/md/data led to /dev/dm-3, which does not belong to the array'
 }
 
-@test "an array has its links when none of a partition's name leads elsewhere" {
+@test "an array has its links only if none of a partition's name leads elsewhere" {
 	fake_disk md127 1048576 md/data
 	fake_disk dm-3 1048576
 	md_has_link_ md127 data
@@ -1558,7 +1558,7 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 	not md_has_link_ md127 data9
 }
 
-@test "a device whose bus can't be found out is not one that nobody can plug in" {
+@test "a device whose bus can't be found out is taken for one that anybody can plug in" {
 	a_leg_on_usb 300
 	observe
 	are leg.0.alien=usb
@@ -1576,7 +1576,7 @@ SYMLINK+="disk/by-uuid/$env{ID_FS_UUID_ENC}"' ]]
 	[[ $(sort "$H") == "$a ata pci-1 SN1"$'\n'"$b ata pci-2 SN2" ]] || fail "$(<"$H")"
 }
 
-@test "a member in sync by USB is not overlooked because it answers md and not us" {
+@test "an array with a member on USB stays unknown even if that member answers md and not ramraid" {
 	a_leg_on_usb 100
 	array md9
 	member md9 sdx in_sync,write_mostly 1

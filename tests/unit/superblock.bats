@@ -82,7 +82,7 @@ gives() { # LINE…: among the facts
 	for line; do [[ $facts == *$'\n'"$line"$'\n'* ]] || fail "expected $line in: $facts"; done
 }
 
-@test "every field" {
+@test "every field of a superblock is read" {
 	image "$BATS_TEST_TMPDIR/image"
 	run superblock_facts "$BATS_TEST_TMPDIR/image"
 	assert_success
@@ -106,7 +106,7 @@ bitmap=yes
 writemostly=yes"
 }
 
-@test "whether md keeps a list of blocks that the leg lacks" {
+@test "superblock_has_bad_blocks says whether md keeps a list of blocks that the leg lacks" {
 	local image=$BATS_TEST_TMPDIR/image
 	image "$image"
 	not superblock_has_bad_blocks "$image"
@@ -120,19 +120,19 @@ writemostly=yes"
 	not superblock_has_bad_blocks "$image"
 }
 
-@test "when it was written last: 40 bits of seconds, and above them microseconds" {
+@test "the time of the last write is 40 bits of seconds, without the microseconds above them" {
 	put 192 691e2d3c 196 0f423f01
 	seal
 	gives "time=$((0x01691e2d3c))"
 }
 
-@test "counts of more than 32 bits" {
+@test "counts of more than 32 bits are read in full" {
 	put 80 1 84 2 128 3 132 1 200 ffffffff 204 7
 	seal
 	gives size=8589934593 data_offset=4294967299 events=34359738367
 }
 
-@test "role: slot, spare, faulty" {
+@test "role: a slot, spare or faulty, and a role beyond the slots is spare" {
 	role 1 2 2 1 && seal
 	gives role=2 view=AAA
 	role 1 ffff && seal
@@ -152,7 +152,7 @@ writemostly=yes"
 	done
 }
 
-@test "view: who is called active" {
+@test "view: which slots the superblock calls active" {
 	role 0 fffe && seal
 	gives view=.AA
 	role 2 ffff && seal
@@ -169,7 +169,7 @@ writemostly=yes"
 	gives view=AAA
 }
 
-@test "recovery offset, unclean stop, bitmap, write-mostly" {
+@test "recovery offset, unclean stop, bitmap and write-mostly are read" {
 	gives recovery= dirty=no bitmap=yes writemostly=yes
 	put 8 3 152 800 156 1 && seal
 	gives recovery=4294969344 bitmap=yes
@@ -179,7 +179,7 @@ writemostly=yes"
 	gives dirty=yes writemostly=no
 }
 
-@test "as many roles as fit the block, and an odd number" {
+@test "as many roles as fit the block are read, also an odd number of them" {
 	build 1920
 	gives sb=ok view=AAA
 	build 7
@@ -188,7 +188,7 @@ writemostly=yes"
 	gives sb=ok view=AAA
 }
 
-@test "one bit flipped in any byte of the checksummed area" {
+@test "one bit flipped in any byte of the checksummed area makes the superblock corrupt, or none" {
 	set +T
 	build 3
 	flips
@@ -222,7 +222,7 @@ flips() {
 	done
 }
 
-@test "other versions and absurd counts are corrupt, with the right checksum too" {
+@test "other versions and absurd counts are corrupt, even with the right checksum" {
 	local change
 	for change in '4 0' '4 2' '92 0' '92 9' '92 ffffffff' '92 80000000' '160 8' '160 ffffffff' \
 		'160 fffffffe'; do
@@ -260,7 +260,7 @@ flips() {
 }
 
 # A disk that spins up has no size yet: it is no blank disk.
-@test "nothing there: empty, short, cut off, blank" {
+@test "an empty, short or cut-off device is unreadable, and a blank one has no superblock" {
 	local file=$BATS_TEST_TMPDIR/image bytes
 	image "$file"
 	for bytes in 0 1 4095 4096 4097 4100 4352 8188; do
@@ -272,7 +272,7 @@ flips() {
 	[[ $(superblock_facts "$file") == sb=none ]]
 }
 
-@test "not readable" {
+@test "a device that is not there is unreadable, and so is a folder" {
 	[[ $(superblock_facts "$BATS_TEST_TMPDIR/nothing") == sb=unreadable ]]
 	[[ $(superblock_facts "$BATS_TEST_TMPDIR") == sb=unreadable ]]
 }
@@ -325,7 +325,7 @@ build_cheap() {
 
 # Made by mdadm itself: NAME.bin is the beginning of a leg (8 KiB), NAME.facts holds lines that
 # superblock_facts must print for it.
-@test "superblocks that mdadm wrote" {
+@test "superblocks that mdadm wrote have the facts that are recorded with them" {
 	local file line facts count=0
 	for file in "$FIXTURES"/superblock/*.bin; do
 		[[ -e $file ]] || continue
@@ -340,7 +340,7 @@ build_cheap() {
 	echo "# $count superblocks of mdadm's" >&3
 }
 
-@test "the list of blocks that a leg lacks, in sectors of the array" {
+@test "the list of blocks that a leg lacks is read in sectors of the array" {
 	local list=() i
 	superblock_bad_ranges "$T.none" && fail 'there is no such device'
 	image "$T.img"
@@ -395,7 +395,7 @@ leg_with_bits() {
 	} | dd of="$T.img" bs=4096 seek=2 conv=notrunc status=none
 }
 
-@test "the dirty bits of a leg's bitmap, as md takes them" {
+@test "the dirty bits of a leg's bitmap are read as md takes them" {
 	leg_with_bits 95 1048576 00 00 00 00 00 00 00 00 00 00 00 00 00
 	[[ -z $(superblock_dirty_bits "$T.img") ]]
 	leg_with_bits 95 1048576 01 c0 03 00 80 00 00 00 00 00 00 00 00
@@ -403,7 +403,7 @@ leg_with_bits() {
 		fail "$(superblock_dirty_bits "$T.img")"
 }
 
-@test "mdadm fills the bitmap up behind the last chunk: those are none" {
+@test "bits behind the last chunk, with which mdadm fills up a bitmap, do not count" {
 	leg_with_bits 95 1048576 00 00 00 00 00 00 00 00 00 00 00 ff ff ff
 	[[ $(superblock_dirty_bits "$T.img") == 88-94 ]] || fail "$(superblock_dirty_bits "$T.img")"
 }
@@ -417,7 +417,7 @@ leg_with_bits() {
 	[[ $(tr ' ' '\n' <"$T") == "$(seq 0 2 23999)" ]]
 }
 
-@test "a forged bitmap with more bits than any array has is not read: they are all; nor one for which there is no room" {
+@test "a forged bitmap with more bits than any array has counts as all dirty, unread; one without room is an error" {
 	local most=$SUPERBLOCK_BITS_MOST
 	eval "read_$(declare -f superblock_sectors_)"
 	superblock_sectors_() { called "$3" && read_superblock_sectors_ "$@"; }
@@ -435,7 +435,7 @@ leg_with_bits() {
 	[[ $(calls) == 1 ]] || fail "$(calls)"
 }
 
-@test "as many bits as are read take seconds, whatever is in them" {
+@test "reading as many bits as are allowed takes seconds, whatever is in them" {
 	leg_with_bits "$SUPERBLOCK_BITS_MOST" 512 01
 	truncate -s 1M "$T.img"
 	head -c $((SUPERBLOCK_BITS_MOST / 8)) /dev/zero | tr '\0' '\125' |
@@ -447,7 +447,7 @@ leg_with_bits() {
 	((SECONDS < timeout_at)) || fail "$SECONDS"
 }
 
-@test "no bitmap, no superblock, no device: an error, not an empty bitmap" {
+@test "a missing bitmap, superblock or device is an error, and not an empty bitmap" {
 	leg_with_bits 8 1048576 01
 	truncate -s 8K "$T.img" && truncate -s 64K "$T.img"
 	not superblock_dirty_bits "$T.img"
@@ -456,7 +456,7 @@ leg_with_bits() {
 	not superblock_dirty_bits "$T.none" 2>/dev/null
 }
 
-@test "a bitmap that is measured and then not read to its end is an error; so is a program that fails" {
+@test "a bitmap that is not read to its end is an error, and so is a program that fails" {
 	local program
 	eval "read_$(declare -f superblock_sectors_)"
 	leg_with_bits 8000 1048576 01
@@ -476,7 +476,7 @@ leg_with_bits() {
 	done
 }
 
-@test "a bitmap whose head is damaged, of another array, or cut off: an error, not user data taken for bits" {
+@test "a bitmap that is cut off, of another array, or has a damaged head is an error: no data is taken for bits" {
 	local at bytes
 	OF=(33221101 77665544 bbaa9988 ffeeddcc)
 	leg_with_bits 8 1048576 01
@@ -495,7 +495,7 @@ leg_with_bits() {
 	not superblock_dirty_bits "$T.img"
 }
 
-@test "bitmaps are read in blocks of 4 KiB, also where they do not begin at one" {
+@test "bitmaps are read in blocks of 4 KiB, even where they do not begin at one" {
 	local size
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	printf '#!/bin/sh\necho "dd $*" >>%s\nexec /usr/bin/dd "$@"\n' "$BATS_TEST_TMPDIR/calls" \
@@ -518,7 +518,7 @@ silent() {
 	mkfifo "$T.fifo"
 }
 
-@test "a device that does not answer: within the bound, and at once as long as somebody waits for it" {
+@test "a device that does not answer is waited for within the bound, and not asked again while a reader waits for it" {
 	local begin facts
 	silent
 	begin=$SECONDS
@@ -539,7 +539,7 @@ silent() {
 	[[ $(superblock_facts "$T.fifo") == sb=ok* ]]
 }
 
-@test "who waits for a device keeps no lock and no pipe open" {
+@test "a reader that waits for a device keeps no lock and no pipe open" {
 	local lock pid
 	silent
 	mkdir -p "$R/run/ramraid"
@@ -555,7 +555,7 @@ silent() {
 	: >"$T.fifo"
 }
 
-@test "a process number that another one has got since is no reader" {
+@test "a process number that another process has got since does not count as a reader" {
 	silent
 	mkdir -p "$R/run/ramraid/.locks"
 	printf '%s 1\n' "$$" >"$R/run/ramraid/.locks/silent.${T//\//!}.img"

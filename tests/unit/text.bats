@@ -6,7 +6,7 @@ setup() {
 	libraries
 }
 
-@test "a name in a table of mounts: three octal digits after each backslash, whatever follows" {
+@test "text_unmangle takes three octal digits after each backslash of a mount's name, whatever follows" {
 	local name
 	text_unmangle name 'DISK\0401'
 	[[ $name == 'DISK 1' ]]

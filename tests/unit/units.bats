@@ -7,7 +7,7 @@ setup() {
 	libraries
 }
 
-@test "quantity_bytes" {
+@test "quantity_bytes understands bytes, K, M, G, T and percentages" {
 	[[ $(quantity_bytes 512 0) == 512 && $(quantity_bytes 1K 0) == 1024 &&
 		$(quantity_bytes 512M 0) == 536870912 ]]
 	[[ $(quantity_bytes 2G 0) == 2147483648 && $(quantity_bytes 1T 0) == 1099511627776 &&
@@ -16,7 +16,7 @@ setup() {
 		$(quantity_bytes 100% 7) == 7 && $(quantity_bytes 08% 100) == 8 ]]
 }
 
-@test "absurd sizes stay larger than anything, instead of negative" {
+@test "absurd sizes stay larger than anything, and do not become negative" {
 	local size bytes
 	for size in 8388608T 9999999T 999999999999T 999999999999G 999999%; do
 		bytes=$(quantity_bytes "$size" 17592186044416)
@@ -58,12 +58,12 @@ setup() {
 	assert_failure
 }
 
-@test "quantity_seconds with a UTF-8 caller" {
+@test "quantity_seconds works for a caller with a UTF-8 locale" {
 	LC_ALL=C.UTF-8 run quantity_seconds 90s infinity
 	assert_output $'90\ninfinity'
 }
 
-@test "quantity_show_seconds and quantity_show_bytes" {
+@test "quantity_show_seconds and quantity_show_bytes show readable units" {
 	[[ $(quantity_show_seconds 0) == 0s && $(quantity_show_seconds 59) == 59s &&
 		$(quantity_show_seconds 60) == '1min 0s' &&
 		$(quantity_show_seconds 3599) == '59min 59s' ]]
@@ -72,7 +72,7 @@ setup() {
 	[[ $(quantity_show_bytes 1610612736) == 1.5GiB && $(quantity_show_bytes 512) == 512B ]]
 }
 
-@test "quantity_show_progress" {
+@test "quantity_show_progress shows percentage, rate and time left, without overflow" {
 	[[ $(quantity_show_progress 0 0 0) == starting ]]
 	[[ $(quantity_show_progress 345 1000 0) == '34.5% done, 0 MiB/s' ]]
 	[[ $(quantity_show_progress 345 1000 700) == '34.5% done, 700 KiB/s, 0s left' ]]
@@ -83,7 +83,7 @@ setup() {
 	[[ $(quantity_show_progress 17179869184 34359738368 1) == 50.0%* ]]
 }
 
-@test "quantity_show_bar has 30 cells at any time" {
+@test "quantity_show_bar always has 30 cells" {
 	local text
 	local -i done
 	for done in 0 1 49 50 99 100; do
@@ -94,7 +94,7 @@ setup() {
 		$(quantity_show_bar 0 0) == '[                              ]' ]]
 }
 
-@test "clock_until ends when the command succeeds, and when the time is up" {
+@test "clock_until ends when the command succeeds, or when the time is up" {
 	local tries=0
 	sleep() { SECONDS=$((SECONDS + 1)); }
 	third() { tries=$((tries + 1)) && ((tries >= $1)); }

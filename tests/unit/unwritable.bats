@@ -85,7 +85,7 @@ readonly VERBS=(status list check metrics 'metrics --output=/nowhere/x' 'config 
 	'scrub data' 'wait data' 'events data' remember witness 'mend data' 'memory data' hotplug
 	'yield data' 'leave data')
 
-@test "nothing can be written: no verb leaves that to bash" {
+@test "where nothing can be written, each verb says so in its own words, and none leaves that to bash" {
 	quiet_programs
 	no_right
 	in_our_words "${VERBS[@]}"
@@ -99,7 +99,7 @@ else is working on it; is $R/run/ramraid writable?" "$BATS_TEST_TMPDIR/said"
 	not grep -F 'another ramraid is working' "$BATS_TEST_TMPDIR/said"
 }
 
-@test "of an array that runs the locks can be had, and no note can be written" {
+@test "on a running array whose locks can be had, each verb says in its own words that a note can't be written" {
 	local lock
 	running
 	mkdir -p "$R/run/ramraid/.locks"
@@ -116,7 +116,7 @@ else is working on it; is $R/run/ramraid writable?" "$BATS_TEST_TMPDIR/said"
 		fail "$(<"$BATS_TEST_TMPDIR/said")"
 }
 
-@test "the generator: which folder, and that the drop-ins are not all there" {
+@test "the generator says which folder can't be made, and that not all drop-ins are written" {
 	local out=$BATS_TEST_TMPDIR/out said
 	printf '/dev/md/data /srv ext4 nofail 0 2\n' >"$R/etc/fstab"
 	mkdir -p "$R/etc/systemd/system" "$out"
@@ -130,7 +130,7 @@ else is working on it; is $R/run/ramraid writable?" "$BATS_TEST_TMPDIR/said"
 		fail "$said"
 }
 
-@test "a shutdown goes on without the lock that nobody can have; a person hears why not" {
+@test "if the lock can't be opened, a shutdown goes on without it, and a person is told why a stop does not" {
 	libraries
 	going=''
 	stop_going_down() { [[ -n $going ]]; }
@@ -144,7 +144,7 @@ else is working on it; is $R/run/ramraid writable?" "$BATS_TEST_TMPDIR/said"
 	assert_output -p 'going on without a lock'
 }
 
-@test "lines into a file: over it, behind it, empty; and why not" {
+@test "act_put replaces the lines of a file, act_put_more appends to it, and both say why they can't" {
 	local file=$BATS_TEST_TMPDIR/file
 	libraries
 	act_put "$file" one 'two  x'

@@ -16,7 +16,7 @@ looks() { # MISMATCHES…: what each look finds
 	md_check() { called check "${@:2}" && MISMATCHES=${FOUND[0]} && FOUND=("${FOUND[@]:1}"); }
 }
 
-@test "not asked for, not rebuilt, no RAM leg: nothing is compared" {
+@test "nothing is compared without VERIFY, without a rebuild, or without a RAM leg in sync" {
 	looks 0
 	CONF[VERIFY]=no
 	start_verify data
@@ -27,14 +27,14 @@ looks() { # MISMATCHES…: what each look finds
 	[[ -z $(calls) ]]
 }
 
-@test "yes: all of it, once" {
+@test "VERIFY=yes compares the whole array, once" {
 	looks 0
 	start_verify data 2>"$T"
 	[[ $(calls) == "check 0 $((100 * 2048))" ]] || fail "$(calls)"
 	grep -q 'found no difference' "$T"
 }
 
-@test "sample: 16 places within the array; all of it when it is small" {
+@test "VERIFY=sample compares 16 places within the array, or all of a small one" {
 	CONF[VERIFY]=sample
 	looks 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 	start_verify data 2>"$T"
@@ -49,13 +49,13 @@ looks() { # MISMATCHES…: what each look finds
 	[[ $(calls) == "check 0 $((40 * 2048))" ]]
 }
 
-@test "a difference is an alert" {
+@test "a difference between the legs is an alert" {
 	looks 128
 	start_verify data 2>"$T"
 	grep -q '128 SECTORS DIFFER' "$T"
 }
 
-@test "md is at work on something else: said, and no word about the legs" {
+@test "if md is at work on something else, that is said, and nothing about the legs" {
 	echo resync >"$R/sys/block/md127/md/sync_action"
 	not md_check md127 0 100
 	[[ $(<"$R/sys/block/md127/md/sync_action") == resync &&
@@ -67,7 +67,7 @@ looks() { # MISMATCHES…: what each look finds
 	[[ -z $VERIFY_MD ]]
 }
 
-@test "a check up to its bound: ended there, and the bounds are taken away" {
+@test "a check up to a bound is ended there, and the bounds are removed" {
 	local md=$R/sys/block/md127/md
 	echo idle >"$md/sync_action"
 	echo '4096 / 8192' >"$md/sync_completed"
@@ -78,7 +78,7 @@ looks() { # MISMATCHES…: what each look finds
 		$(<"$md/sync_max") == max ]]
 }
 
-@test "a check that was killed is ended by the next one who works on the array; one that goes on is not" {
+@test "a check left by a killed run is ended by whoever works on the array next; one that goes on is not" {
 	local md=$R/sys/block/md127/md note
 	paths_run
 	echo check >"$md/sync_action"

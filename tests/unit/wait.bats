@@ -21,13 +21,13 @@ setup() {
 	set +T
 }
 
-@test "not whole, and nobody at work: the wait is over" {
+@test "wait ends at once if the array is not whole and nobody is at work" {
 	wait_whole data infinity 2>"$BATS_TEST_TMPDIR/log" && fail 'it is not whole'
 	grep -q 'runs, but is not whole' "$BATS_TEST_TMPDIR/log"
 	((LOOKS == 1)) || fail "$LOOKS"
 }
 
-@test "hot-plug is at work, or the unit, and md idle between two of its steps: waited for" {
+@test "wait goes on while hot-plug or the unit is at work, even if md is idle between two of its steps" {
 	local WHOLE_AT=3
 	systemd_mend_works() { :; }
 	wait_whole data infinity
@@ -39,7 +39,7 @@ setup() {
 	((LOOKS == 3)) || fail "$LOOKS"
 }
 
-@test "a command is at work, and md idle between two of its steps: waited for" {
+@test "wait goes on while a command is at work, even if md is idle between two of its steps" {
 	local WHOLE_AT=3
 	mkdir -p "$R/run/ramraid/.locks"
 	flock --no-fork "$R/run/ramraid/.locks/work.data" sleep 60 &

@@ -35,7 +35,7 @@ notes() { # WORDS [ended]
 }
 rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 
-@test "whole: since when, and what had been read by then; it is not written again while nothing changes" {
+@test "since when the array is whole, and what was read by then, is recorded once" {
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
 	EPOCHSECONDS=2000
 	counts 900 200 60
@@ -43,7 +43,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	[[ ! -s $BATS_TEST_TMPDIR/log ]]
 }
 
-@test "a rebuild: by what, how long, how fast; the counts begin anew, and since when it is whole stays" {
+@test "a rebuild is recorded with engine, time and speed; the counts begin anew, and since when it is whole stays" {
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
 	EPOCHSECONDS=2000
 	counts 900 4200 60
@@ -56,7 +56,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	notes "$BOOT1 kernel 1000 0 3000 0 4096 900 4260"
 }
 
-@test "not whole any more: until when, once; whole again: since when" {
+@test "the time at which an array is no longer whole is recorded once, and the one at which it is whole again" {
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
 	EPOCHSECONDS=2000
 	F[leg.1.state]=faulty
@@ -72,7 +72,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	notes "$BOOT1 kernel 3000 4000 4000 2 2048 800 150"
 }
 
-@test "a stop ends it; a start that was not whole at its end leaves what was before" {
+@test "a stop records until when the array was whole; a start that does not make it whole changes nothing" {
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
 	EPOCHSECONDS=2000
 	notes "$BOOT1 none 1000 2000 0 0 0 800 150" ended
@@ -82,7 +82,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	notes "$BOOT1 none 1000 2000 0 0 0 800 150"
 }
 
-@test "a power cut: until when it was whole, nobody knows; whole again, it begins anew" {
+@test "after a power cut no end of the whole time is recorded, and once whole again the record begins anew" {
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
 	echo c0c0c0c0-0000-4000-8000-000000000002 >"$R/proc/sys/kernel/random/boot_id"
 	EPOCHSECONDS=2000
@@ -96,7 +96,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	notes "c0c0c0c0-0000-4000-8000-000000000002 md127 13 none 3000 0 0 0 0 800 150"
 }
 
-@test "a start says that the run before it ended without a stop, and only then" {
+@test "a start says if the run before it ended without a stop, and only then" {
 	says() { run whole_since_tell_unclean && assert_output "$1"; }
 	says ''
 	notes "$BOOT1 none 1000 0 0 0 0 800 150"
@@ -111,7 +111,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	says ''
 }
 
-@test "never whole, and never rebuilt: nothing is written" {
+@test "nothing is written for an array that was never whole and never rebuilt, nor in a dry run" {
 	F[ram.state]=none
 	whole_since_update
 	whole_since_update ended
@@ -121,7 +121,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	[[ ! -e $FILE ]]
 }
 
-@test "a record that is damaged, or about another array, is none; nothing in it is executed" {
+@test "a record that is damaged, or of another array, counts as none, and nothing in it is executed" {
 	local words good="$ID $BOOT1 copy 1000 0 2000 4 1024 900 4260"
 	cd "$BATS_TEST_TMPDIR"
 	F[boot]='' F[lately]=$good
@@ -142,7 +142,7 @@ rebuilt() { LOOP_ENGINE=$1 LOOP_FILLING=$((SECONDS - $2)); } # ENGINE SECONDS
 	[[ ! -e X ]]
 }
 
-@test "that it can't be written is said, and is no failure" {
+@test "a record that can't be written is reported, and is no failure" {
 	rm -r "$R/etc/ramraid/state"
 	: >"$R/etc/ramraid/state"
 	whole_since_update 2>"$BATS_TEST_TMPDIR/log"

@@ -36,7 +36,7 @@ not_writable() {
 	witness_void() { return 1; }
 }
 
-@test "first look: what something else has started is known only if a leg of it was in sync when it last ran" {
+@test "first look: an array that something else started is known only if a leg in it was in sync in the last run" {
 	known() { # YES-OR-NO LEGS EVENTS [FACT…]
 		runs "witness.legs=$2" "witness.events=$3" "${@:4}"
 		witness_update_foreign_start
@@ -54,7 +54,7 @@ not_writable() {
 	known yes '' 50 leg.0.state= leg.1.state= leg.ram.dev=/dev/pmem0
 }
 
-@test "first look: with a leg in sync that was given up, which md joins if the counts are the same, it is not known" {
+@test "first look: an array with a leg in sync that was given up is not known" {
 	runs "witness.legs=$one" witness.events=50 "witness.given=$two"
 	witness_update_foreign_start
 	[[ ${F[array.known]} == no && ${F[array.unfit]} == '/dev/sdb, which a start'* ]] ||
@@ -67,7 +67,7 @@ not_writable() {
 	[[ ${F[array.known]} == yes ]]
 }
 
-@test "first look: what something else has started from a leg that is older than the record is not known" {
+@test "first look: an array that something else started from a leg older than the record is not known" {
 	known() { # YES-OR-NO LEGS EVENTS [FACT…]
 		runs "witness.legs=$2" "witness.events=$3" leg.1.state= "${@:4}"
 		witness_update_foreign_start
@@ -93,7 +93,7 @@ not_writable() {
 	known yes '' '' "witness.was=$one"
 }
 
-@test "started from a leg that was put back to an older state: the record stays, and nothing joins" {
+@test "an array started from a leg that was put back to an older state: the record stays, and a start is refused" {
 	mkdir -p "${W%/*}"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=180 ram_slot=0 generation=4 >"$W"
 	runs leg.1.state= leg.1.in= leg.1.node= array.degraded=2 ram.state=none ram.node= ram.slot=
@@ -106,7 +106,7 @@ not_writable() {
 	[[ $ACTION == refuse && $WHY == *'or are older now: writes may be missing'* ]] || fail "$WHY"
 }
 
-@test "first look: legs that can't be read are asked again, and if none of them answers it is not known" {
+@test "first look: legs that can't be read are asked again, and if none answers the array is not known" {
 	looks() { # KNOWN LOOKS [FACT…]: at leg 0, which can be read at the look that ANSWERS names
 		local looks
 		rm -f "$BATS_TEST_TMPDIR/calls"
@@ -143,7 +143,7 @@ not_writable() {
 	[[ ${F[array.known]} == no ]]
 }
 
-@test "not known from which legs something else has started it: the record vouches for none, and it is asked again at the next one" {
+@test "if it is not known which legs an array was started from, the record vouches for none until it is" {
 	mkdir -p "${W%/*}"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 >"$W"
 	superblock_facts() { echo sb=unreadable; }
@@ -180,7 +180,7 @@ not_writable() {
 	[[ $(calls) == look ]] || fail "$(calls)"
 }
 
-@test "an array that somebody has stopped as soon as it had lost its disks: the ramdisk says that it has the only copy" {
+@test "if an array was stopped just after it lost its disks, the record says that the RAM leg is the only copy" {
 	local view=A.. events=120 role=0 more=''
 	superblock_facts() {
 		[[ $1 == */rd0 ]] &&
@@ -222,7 +222,7 @@ not_writable() {
 	stopped '' 'write data'
 }
 
-@test "stopped by hand while the disk legs in sync lacked blocks that the RAM leg has: the ramdisk is the only good copy" {
+@test "if an array was stopped while its disks lacked blocks, the ramdisk that has them is the only good copy" {
 	local view=AAA ram=120 leg=120 bad=''
 	superblock_facts() {
 		[[ $1 == */rd0 ]] &&
@@ -275,7 +275,7 @@ not_writable() {
 	[[ $ACTION == refuse && $WHY == *'mdadm --assemble --run /dev/md/data /dev/rd0'* ]] || fail "$WHY"
 }
 
-@test "which disk legs were in sync in this run of the array is known until it ends, and which have been used since they left" {
+@test "which disk legs were in sync in this run is known until it ends, and which were used since they left" {
 	joined() { # WANTED UUID EVENTS
 		F[leg.0.device_uuid]=$2 F[leg.0.events]=$3
 		legs_seen_joined 0
@@ -345,7 +345,7 @@ $(cat "$R"/run/ramraid/*)"
 	joined : "$two" "$now"
 }
 
-@test "it is written down when every slot was filled, or may have been" {
+@test "the record says when every slot was filled, or may have been" {
 	local md=$R/sys/block/md127/md
 	mkdir -p "$md"
 	witness_write() { called "$4 $6" && WITNESS_FILLED=44; }
@@ -452,7 +452,7 @@ $(cat "$R"/run/ramraid/*)"
 	filled '' 3 'in_sync in_sync in_sync'
 }
 
-@test "the witness is not overwritten with what something else has started from old legs" {
+@test "the witness is not overwritten for an array that something else has started from old legs" {
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
 	echo 7 >"$R/sys/block/md127/diskseq"
 	runs "witness.legs=$three" witness.events=90
@@ -470,7 +470,7 @@ $(cat "$R"/run/ramraid/*)"
 	[[ -z $(calls) ]]
 }
 
-@test "a run that a start of another boot has judged, with the same number, is not known" {
+@test "a run that was judged in another boot is not known in this one, even with the same number" {
 	local boot=$R/proc/sys/kernel/random/boot_id
 	# Something else has started it from a leg that had left before.
 	old_leg() {
@@ -499,7 +499,7 @@ $(cat "$R"/run/ramraid/*)"
 }
 
 # As when /run is full: its monitor would pass over the array.
-@test "a run that can't be noted as judged: its record vouches for no disk leg" {
+@test "the record of a run that can't be noted as judged vouches for no disk leg" {
 	mkdir -p "$R/sys/block/md127" "$R/run/ramraid/data.watched"
 	echo 7 >"$R/sys/block/md127/diskseq"
 	witness_void() { called void "$1"; }
@@ -522,7 +522,7 @@ $(cat "$R"/run/ramraid/*)"
 	[[ $(calls) == 'void data' ]] || fail "$(calls)"
 }
 
-@test "a witness that can't be written: said, the old one is deleted, and told with 1" {
+@test "a witness that can't be written is reported, the old one is deleted, and the exit code is 1" {
 	not_writable
 	run witness_update
 	assert_failure 1
@@ -535,7 +535,7 @@ $(cat "$R"/run/ramraid/*)"
 }
 
 # Bare calls, because any "||" after them would switch off errexit within.
-@test "a witness that can't be written ends no start, and keeps no RAM leg" {
+@test "a witness that can't be written ends no start, and does not keep the RAM leg from leaving" {
 	not_writable
 	before_look_configured() { runs; }
 	before_look_times() { :; }
@@ -551,7 +551,7 @@ $(cat "$R"/run/ramraid/*)"
 	[[ $(calls) == $'write data\ndrop\nramdisk_drop' ]] || fail "$(calls)"
 }
 
-@test "ramraid restore: a disk that was used since the image was made is said to be, and wants the name of the array" {
+@test "ramraid restore: for a disk that was used since the image was made, the name of the array must be typed" {
 	NAME=data
 	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=500
 		[legs]="$one:70,$two:60")
@@ -607,7 +607,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	((${#PLAN[@]} == 0))
 }
 
-@test "ramraid restore: a later record that vouches for disks tells that they were used" {
+@test "ramraid restore: a later record that vouches for disks shows that they were used since" {
 	NAME=data
 	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=5000 [generation]=18)
 	cli_confirm() { called "${3:-yes}"; }
@@ -628,7 +628,7 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	asks typed "$one $two" 19
 }
 
-@test "ramraid restore: a disk that left later than the one that gets the image is given up, and so both are started from the latter" {
+@test "ramraid restore: a disk that left later than the one that gets the image is given up" {
 	local recovery
 	NAME=data ARGUMENTS=(sda) LOOP_ERROR=''
 	declare -gA RESCUE=([image]=/var/rescue)
@@ -714,7 +714,7 @@ two_records_one_stuck() {
 	[[ $WITNESS_COUNTS == copy ]]
 }
 
-@test "only the RAM leg is good, and the root is full: what the record on it said before is not left to vouch" {
+@test "only the RAM leg is good, and the root is full: the old record no longer vouches for disks" {
 	local ID=11111111-2222-3333-4444-555555555555
 	local C=$R/boot/ramraid/$ID.witness
 	two_records_one_stuck # ENOSPC: a file can still be deleted
@@ -732,7 +732,7 @@ two_records_one_stuck() {
 	not witness_read data "$ID" || fail "the record vouches for: ${WITNESS[legs]}"
 }
 
-@test "ramraid restore: the record of the image goes only when it is written down that the disk has what it held" {
+@test "ramraid restore: the record of the image is deleted only when the disk is recorded as having its contents" {
 	NAME=data ARGUMENTS=(sda) LOOP_ERROR=''
 	declare -gA RESCUE=([image]=/var/rescue)
 	disk_legs_assemble() { runs rescue.image=/var/rescue; }
@@ -751,7 +751,7 @@ two_records_one_stuck() {
 	[[ $(calls) == $'put\nwrite data' ]] || fail "$(calls)"
 }
 
-@test "ramraid witness: exit code 1 when one can't be written, and the others are written" {
+@test "ramraid witness: a record that can't be written gives exit code 1, and the others are written" {
 	need() { :; }
 	conf_names() { printf 'data\nother\n'; }
 	conf_load() { :; }
@@ -769,7 +769,7 @@ two_records_one_stuck() {
 	[[ $(calls | sort) == $'write data\nwrite other' ]] || fail "$(calls)"
 }
 
-@test "ramraid witness: an array that hangs delays no other one's record, and its worker is killed" {
+@test "ramraid witness: an array that hangs does not delay the record of another, and its worker is killed" {
 	local begin=$SECONDS
 	hotplug_trigger() { called ask; }
 	conf_names() { printf '%s\n' a b; }
@@ -797,7 +797,7 @@ two_records_one_stuck() {
 	done
 }
 
-@test "ramraid witness --twice: two looks, of which the second counts, and hot-plug is woken once" {
+@test "ramraid witness --twice: looks twice, the second look counts, and hot-plug is woken once" {
 	local looks=0
 	hotplug_raise() { called ask; }
 	cmd_witness_all_() { called look && ((looks += 1)) && ((looks != fails)); }
@@ -811,7 +811,7 @@ two_records_one_stuck() {
 	done
 }
 
-@test "ramraid witness MD: only the array whose start has judged this run of it; none of a run that nobody has judged" {
+@test "ramraid witness MD: looks only at the array whose start has judged this run, and at none if none has" {
 	local diskseq=$R/sys/block/md127/diskseq
 	hotplug_trigger() { :; }
 	conf_names() { printf '%s\n' a b; }
@@ -856,7 +856,7 @@ two_records_one_stuck() {
 	looks md127 -- a b gone
 }
 
-@test "ramraid witness: what it writes at its last look counts" {
+@test "ramraid witness: succeeds if the write of its last look does" {
 	conf_load() { :; }
 	conf_need_started() { :; }
 	before_look_configured() { runs; }
@@ -869,7 +869,7 @@ two_records_one_stuck() {
 	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
 }
 
-@test "ramraid witness: another run of the array than the one that it has looked at is not written down" {
+@test "ramraid witness: another run of the array than the one that it has looked at is not recorded" {
 	conf_load() { :; }
 	conf_need_started() { :; }
 	before_look_configured() { runs; }
@@ -891,7 +891,7 @@ two_records_one_stuck() {
 	[[ $(calls | tail -n 1) == judged ]] || fail "$(calls)"
 }
 
-@test "ramraid witness: a leg that leaves while it is reported is in the record, too" {
+@test "ramraid witness: a leg that leaves while changes are reported is in the record, too" {
 	local told=0
 	conf_load() { :; }
 	conf_need_started() { :; }
@@ -903,7 +903,7 @@ two_records_one_stuck() {
 	[[ $(calls) == "write 50 0: $one $two"$'\n'"write 50 0: $one" ]] || fail "$(calls)"
 }
 
-@test "disk legs in sync that can't be read are not taken for none, and what was given up is not forgotten" {
+@test "disk legs in sync that can't be read are not recorded as absent, and what was given up is not forgotten" {
 	runs array.known=yes
 	mkdir -p "${W%/*}"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=90 ram_slot=0 generation=4 \
@@ -985,7 +985,7 @@ two_records_one_stuck() {
 	LACK=yes writes "$one" "$two"
 }
 
-@test "a disk leg in sync that is not vouched for has not left, and what comes up meanwhile is written next" {
+@test "a disk leg in sync that is not vouched for has not left, and a block that goes bad meanwhile is recorded next" {
 	local md=$R/sys/block/md127/md joined=$R/run/ramraid/data.joined
 	mkdir -p "$md"
 	echo 5 >"$R/sys/block/md127/diskseq"
@@ -1007,7 +1007,7 @@ two_records_one_stuck() {
 	[[ $WITNESS_UPDATE_NOW != "$WITNESS_UPDATE_WRITTEN" ]]
 }
 
-@test "the look that no event asks for finds a disk leg that has begun to lack blocks, and one that no longer does" {
+@test "the look without an event finds a disk leg that has begun to lack blocks, and one that no longer does" {
 	local md=$R/sys/block/md127/md node
 	mkdir -p "$R/run/ramraid"
 	for node in sda sdb rd0; do
@@ -1034,7 +1034,7 @@ two_records_one_stuck() {
 	[[ $(calls | wc -l) == 3 ]] || fail "$(calls)"
 }
 
-@test "while the RAM leg is the only good copy, that look sees that the unit which saves it at a shutdown is up" {
+@test "while the RAM leg is the only good copy, the look without an event keeps up the unit that saves it" {
 	local node
 	mkdir -p "$R/run/ramraid"
 	for node in sda sdb rd0; do
@@ -1057,7 +1057,7 @@ two_records_one_stuck() {
 	[[ $(calls) == 'hold data' ]] || fail "$(calls)"
 }
 
-@test "disk legs that left while they were looked at are not taken for legs that can't be read" {
+@test "disk legs that left during a look are not taken for legs that can't be read" {
 	runs array.known=yes
 	mkdir -p "${W%/*}" "$R/sys/block/md127/md"
 	echo 3 >"$R/sys/block/md127/md/raid_disks"
@@ -1096,7 +1096,7 @@ two_records_one_stuck() {
 		fail "${F[witness.give_up]}"
 }
 
-@test "a forced start without a record gives up the legs that nobody knows: they are put back by no bitmap" {
+@test "a forced start without a record gives up all legs that are not known, so that no bitmap puts them back" {
 	runs witness.legs= witness.events= leg.1.node= leg.0.uuid=11111111-2222-3333-4444-555555555555 \
 		"leg.0.device_uuid=$one"
 	give_up_legs sda
@@ -1126,7 +1126,7 @@ two_records_one_stuck() {
 	[[ " ${F[witness.give_up]} " != *" 00000000-"* ]] || fail "${F[witness.give_up]}"
 }
 
-@test "before the gate opens it is written again only if another leg is in sync, or the RAM leg has another slot" {
+@test "before the gate opens the record is written again only if the legs in sync, or the RAM leg's slot, change" {
 	runs array.known=yes
 	witness_update_if_changed
 	[[ $(calls) == "write 50 0: $one $two" ]] || fail "$(calls)"
@@ -1149,7 +1149,7 @@ two_records_one_stuck() {
 	[[ $(calls | wc -l) == 5 ]] || fail "$(calls)"
 }
 
-@test "a leg that does not answer is asked once for the record" {
+@test "a leg that does not answer is asked only once" {
 	superblock_facts() { called ask && printf 'sb=unreadable\nsilent=yes\n'; }
 	[[ $(superblock_facts_patiently sda) == sb=unreadable* ]]
 	[[ $(calls) == ask ]] || fail "$(calls)"
@@ -1158,7 +1158,7 @@ two_records_one_stuck() {
 # other_writes LEG…: another program, which has seen more, writes the record.
 other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 
-@test "what another program has written since the look is not overwritten: everything is looked up again" {
+@test "what another program has recorded since the look is not overwritten: everything is looked up again" {
 	mkdir -p "${W%/*}"
 	witness_write() { real_witness_write "$@"; }
 	other_writes "$one" "$two"
@@ -1182,7 +1182,7 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 	[[ $(calls) == look ]] || fail "$(calls)"
 }
 
-@test "somebody else writes the record again and again: theirs stays, and that is said" {
+@test "a record that another program writes again and again stays as it is, and that is said" {
 	mkdir -p "${W%/*}"
 	witness_write() {
 		other_writes "$one" &&
@@ -1200,7 +1200,7 @@ other_writes() { (real_witness_write data "${F[uuid]}" '' 60 0 '' '' '' "$@"); }
 	grep -qx "legs=$one" "$W" || fail "$(<"$W")"
 }
 
-@test "the members are about to move: no slot is the RAM leg's in the record, however often it is looked up again" {
+@test "before members move, the record names no slot as the RAM leg's, however often it is looked up again" {
 	mkdir -p "${W%/*}"
 	witness_write() { real_witness_write "$@"; }
 	runs array.known=yes

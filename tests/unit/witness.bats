@@ -32,7 +32,7 @@ damaged() { # TEXT of the file
 	refused damaged
 }
 
-@test "one that goes between the look for it and its reading is none" {
+@test "a record that vanishes before it is read counts as damaged" {
 	put 100 0 "$A" "$B"
 	# Nothing is read when the file can't be opened.
 	mapfile() { :; }
@@ -42,7 +42,7 @@ damaged() { # TEXT of the file
 	set +u
 }
 
-@test "what is written is read" {
+@test "what is written to a record is read back" {
 	put 100 0 "$A" "$B"
 	witness_read data "$ID"
 	[[ ${WITNESS[uuid]} == "$ID" && ${WITNESS[legs]} == "$A $B" && ${WITNESS[events]} == 100 &&
@@ -53,7 +53,7 @@ damaged() { # TEXT of the file
 	[[ ${WITNESS[legs]} == "$A" && -z ${WITNESS[ram_slot]} ]]
 }
 
-@test "the generation counts up with every change, and nothing is written without one" {
+@test "the generation counts up with each change, and nothing is written without one" {
 	local i inode
 	for ((i = 1; i <= 3; i++)); do
 		put "$i" 0 "$A" && witness_read data "$ID"
@@ -68,7 +68,7 @@ damaged() { # TEXT of the file
 	((WITNESS[generation] == 5))
 }
 
-@test "no disk leg at all: the RAM leg was the only good copy" {
+@test "a record without disk legs says that the RAM leg was the only good copy" {
 	put 100 0
 	witness_read data "$ID"
 	[[ -z ${WITNESS[legs]} && ${WITNESS[events]} == 100 && ${WITNESS[generation]} == 1 ]]
@@ -79,7 +79,7 @@ damaged() { # TEXT of the file
 	refused damaged
 }
 
-@test "none, and of one array for another" {
+@test "no record, and the record of another array, are not believed" {
 	refused 'no record'
 	put 1 0 "$A"
 	witness_read data "$ID"
@@ -88,7 +88,7 @@ damaged() { # TEXT of the file
 	not witness_read other "$ID"
 }
 
-@test "a witness of the array that had this name before is overwritten" {
+@test "the record of an earlier array with this name is overwritten" {
 	put 500 0 "$A" "$B"
 	witness_write data 99999999-2222-3333-4444-555555555555 '' 1 0 '' '' '' "$B" 2>/dev/null
 	refused 'another array'
@@ -96,7 +96,7 @@ damaged() { # TEXT of the file
 	[[ ${WITNESS[events]} == 1 ]]
 }
 
-@test "damaged: empty, cut off, strange lines" {
+@test "damaged: a record that is empty, cut off, or has strange lines" {
 	put 100 0 "$A"
 	local good
 	good=$(<"$W")
@@ -115,7 +115,7 @@ damaged() { # TEXT of the file
 	witness_read data "$ID"
 }
 
-@test "damaged numbers are not calculated with" {
+@test "damaged numbers are not calculated with, and the next write repairs the record" {
 	local line
 	mkdir -p "${W%/*}"
 	for line in events=abc events=08 'events=1 1' generation=abc 'generation=1 1' \
@@ -131,7 +131,7 @@ damaged() { # TEXT of the file
 	done
 }
 
-@test "damaged: without its end, a line twice, NUL bytes, more than a witness can hold" {
+@test "damaged: a record without its end, with a line twice, with NUL bytes, or too long" {
 	local good before=$SECONDS
 	put 100 0 "$A" "$B"
 	good=$(<"$W")
@@ -150,7 +150,7 @@ damaged() { # TEXT of the file
 	((SECONDS - before < 60))
 }
 
-@test "the count at which every slot was filled stays until it is so again, and is the latest possible when nobody knows it" {
+@test "the count at which every slot was filled stays until all are again; if it is not known, it is the latest" {
 	filled() { # FILLED EVENTS WANTED
 		FILLED=$1 put "$2" 0 "$A"
 		[[ $WITNESS_FILLED == "$3" ]]
@@ -178,7 +178,7 @@ damaged() { # TEXT of the file
 	filled yes 150 150
 }
 
-@test "text instead of a witness is not executed, and a long line is no trouble" {
+@test "text in a record is not executed, and a long line does no harm" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir -p "${W%/*}"
 	damaged $'events=$(touch X)\n'
@@ -189,7 +189,7 @@ damaged() { # TEXT of the file
 	[[ ! -e X ]]
 }
 
-@test "a link, a folder, a FIFO are no witness" {
+@test "a link, a folder or a FIFO is no record" {
 	put 5 0 "$A"
 	mv "$W" "$W.real"
 	ln -s "$W.real" "$W"
@@ -200,13 +200,13 @@ damaged() { # TEXT of the file
 	refused 'no record'
 }
 
-@test "it fails, and says so, when it can't be made durable" {
+@test "writing a record fails if it can't be made durable" {
 	sync() { return 1; }
 	run witness_write data "$ID" '' 5 0 '' '' '' "$A"
 	assert_failure
 }
 
-@test "legs that were there until only the RAM leg was, and legs that were given up" {
+@test "the legs that left last, and the legs that were given up, are remembered" {
 	local C=aaaaaaaa-0000-0000-0000-000000000003
 	put 100 0 "$A" "$B"
 	put 101 0 "$B"
@@ -251,7 +251,7 @@ damaged() { # TEXT of the file
 	[[ ${WITNESS[seen]} == "$A" ]]
 }
 
-@test "a full file system: it is overwritten in its place" {
+@test "on a full file system the record is overwritten in place" {
 	put 100 0 "$A" "$B"
 	act_text() { return 1; }
 	put 101 0 "$A"
@@ -265,7 +265,7 @@ damaged() { # TEXT of the file
 }
 
 # The monitor of the array and a start may write at the same moment.
-@test "what one writer gives up is not lost in what another writes" {
+@test "a leg that one writer gives up is not lost when another one writes" {
 	local pid
 	mkdir -p "$R/run/ramraid"
 	put 100 0 "$A" "$B"
@@ -287,7 +287,7 @@ damaged() { # TEXT of the file
 		fail "$(<"$W")"
 }
 
-@test "a void one vouches for no leg, and remembers what must not be forgotten" {
+@test "a void record vouches for no leg, and remembers the legs that were given up or ever in sync" {
 	local C=aaaaaaaa-0000-0000-0000-000000000003
 	void() { witness_void data "$ID" 2>/dev/null; }
 	is_void() { # GENERATION
@@ -335,7 +335,7 @@ damaged() { # TEXT of the file
 	not void
 }
 
-@test "of an array that nobody looks after: void whatever is seen, until somebody takes it up" {
+@test "the record of an array that ramraid has left is void whatever is seen, until ramraid takes it up" {
 	mounts '8:2 /boot ext4 rw'
 	leave() { witness_leave data "$ID" 2>/dev/null; }
 	is() { # VOID GENERATION
@@ -378,7 +378,7 @@ damaged() { # TEXT of the file
 	assert_output -p 'still vouches for no disk; when that is fixed: ramraid claim data'
 }
 
-@test "damaged: a void one that says more than it can, or less" {
+@test "damaged: a void record that says too much, or too little" {
 	local line
 	mkdir -p "${W%/*}"
 	for line in legs= legs="$A" events=5 void=1 generation=1 was=; do
@@ -487,7 +487,7 @@ mounts() {
 	place '' ''
 }
 
-@test "the second copy: written after the first one, for root alone, and what is newer counts" {
+@test "the second copy: written after the record, for root alone; the newer of the two counts" {
 	mounts '8:2 /boot ext4 rw'
 	put 100 0 "$A" "$B"
 	cmp "$W" "$C"
@@ -526,7 +526,7 @@ mounts() {
 	[[ $(stat -c %i "$W") == "$before" ]]
 }
 
-@test "the second copy: a record that was begun anew while it was out of sight; neither vouches for a leg" {
+@test "the second copy: if the record was begun anew while it was away, neither vouches for a leg" {
 	mounts '8:2 /boot ext4 rw'
 	mkdir -p "$R/proc/sys/kernel/random"
 	uuid() { echo "$1-0000-4000-8000-000000000000" >"$R/proc/sys/kernel/random/uuid"; }
@@ -576,7 +576,7 @@ mounts() {
 	[[ ${WITNESS[legs]} == "$A $B" && $WITNESS_COUNTS == own ]]
 }
 
-@test "the second copy: one without a life, or of another one, vouches for no leg, and makes none known" {
+@test "the second copy: one with no life, or another one, vouches for no leg, and makes none known" {
 	local life
 	mounts '8:2 /boot ext4 rw'
 	mkdir -p "$R/proc/sys/kernel/random"
@@ -612,7 +612,7 @@ mounts() {
 		fail "$(declare -p WITNESS)"
 }
 
-@test "the second copy: a leg that only the copy knows is not known, though the copy counts; it is remembered" {
+@test "the second copy: a leg that only the copy knows is not known, even if the copy counts; it is remembered" {
 	mounts '8:2 /boot ext4 rw'
 	put 100 0 "$A"
 	cp "$W" "$BATS_TEST_TMPDIR/old"
@@ -630,7 +630,7 @@ mounts() {
 	[[ ${WITNESS[seen]} == "$A $N" && -z ${WITNESS[doubted]} && $WITNESS_KNOWN == *"$N"* ]]
 }
 
-@test "the second copy: of an upgrade, neither has a life, and the later one counts; then both get one" {
+@test "the second copy: after an upgrade neither has a life, and the later one counts; then both get one" {
 	mounts '8:2 /boot ext4 rw'
 	mkdir -p "$R/proc/sys/kernel/random" "$R/boot/ramraid" "${W%/*}"
 	echo 11111111-0000-4000-8000-000000000000 >"$R/proc/sys/kernel/random/uuid"
@@ -655,7 +655,7 @@ mounts() {
 	[[ $WITNESS_COUNTS == own && ${WITNESS[legs]} == "$A $B" ]]
 }
 
-@test "the second copy: a generation that nobody counts up to is damage, and our own never leaves what is read" {
+@test "the second copy: a generation that is too high is damage, and our own begins anew before that" {
 	local number
 	mounts '8:2 /boot ext4 rw'
 	mkdir -p "$R/proc/sys/kernel/random"
@@ -679,7 +679,7 @@ mounts() {
 	done
 }
 
-@test "the device that is the RAM leg is remembered beside the legs; of an old record, what may be its is doubted" {
+@test "the device that is the RAM leg is remembered apart from the legs; what may be it in an old record is doubted" {
 	ALSO=$N put 100 0 "$A" "$B"
 	witness_read data "$ID"
 	[[ ${WITNESS[seen]} == "$A $B" && ${WITNESS[doubted]} == "$N" && $WITNESS_KNOWN != *"$N"* ]]
@@ -703,7 +703,7 @@ mounts() {
 	[[ ${WITNESS[seen]} == "$A $B" && ${WITNESS[doubted]} == "$N" && $WITNESS_KNOWN != *"$N"* ]]
 }
 
-@test "the second copy: auto uses no file system that somebody can plug in, make up, or serve, but on the disk of the root" {
+@test "the second copy: auto uses no file system that somebody can plug in, make up or serve, but on root's disk" {
 	local bus
 	disk() { # NODE NUMBER BUS
 		mkdir -p "$R/sys/devices/$3/$1" "$R/sys/dev/block"
@@ -744,7 +744,7 @@ mounts() {
 	[[ $WITNESS_COPY == "$R/boot/ramraid/$ID.witness" ]] || fail "$WITNESS_COPY_WHY"
 }
 
-@test "the second copy: one that vouches for no leg, and one that goes" {
+@test "the second copy: is made void, and is deleted, with the record" {
 	mounts '8:2 /boot ext4 rw'
 	put 100 0 "$A" "$B"
 	cp "$W" "$BATS_TEST_TMPDIR/old"
@@ -759,7 +759,7 @@ mounts() {
 	[[ ${#WITNESS[@]} == 0 ]]
 }
 
-@test "a record that is deleted does not come back after a power cut, or that is said" {
+@test "a record that is deleted does not come back after a power cut, or the deletion fails" {
 	mounts '8:2 /boot ext4 rw'
 	put 100 0 "$A" "$B"
 	witness_read data "$ID"
@@ -776,7 +776,7 @@ mounts() {
 	witness_forget data
 }
 
-@test "the second copy: by it only the RAM leg was good; the record is made to say so as well, and else does not stay to vouch" {
+@test "the second copy: if it says that only the RAM leg was good, the record is made to say so, or is deleted" {
 	void() { witness_void data "$ID" 2>/dev/null; }
 	mounts '8:2 /boot ext4 rw'
 	GIVE_UP=$A put 100 0:0 "$B"
@@ -810,7 +810,7 @@ mounts() {
 	unset -f rm
 }
 
-@test "the second copy: on a full file system it is overwritten in its place, so that no old one is left to vouch" {
+@test "the second copy: on a full file system it is overwritten in place" {
 	mounts '8:2 /boot ext4 rw'
 	put 100 0 "$A" "$B"
 	eval "real_$(declare -f act_text)"
@@ -820,7 +820,7 @@ mounts() {
 	[[ $(<"$C") == *"legs=$B"$'\n'* ]]
 }
 
-@test "the second copy: that it can't be written is a warning; it is written also where the first can't be" {
+@test "the second copy: failing to write it is a warning, and it is written even if the record can't be" {
 	mounts '8:2 /boot ext4 rw'
 	act_text() {
 		called "$1"
@@ -892,7 +892,7 @@ mounts() {
 	answers
 }
 
-@test "the second copy: where the mounts can't be seen, that is said" {
+@test "the second copy: if the mounts can't be seen, that is said" {
 	CONF[WITNESS_COPY]=auto
 	rm "$R/proc/1/mountinfo"
 	witness_copy_find "$ID" 2>"$BATS_TEST_TMPDIR/log"

@@ -42,7 +42,7 @@ refused() { # PATTERN ARG…
 	[[ ! -e $R/run/ramraid/data.ram ]]
 }
 
-@test "a device that the kernel has just given to us is noted and set up; another one is not touched" {
+@test "a device that the kernel has just made for us is noted and set up, and no other is touched" {
 	ramdisk_make data 104857600 zram 10% 4096
 	did 'write block/zram1/mem_limit 111411200
 write block/zram1/comp_algorithm zstd
@@ -56,7 +56,7 @@ write block/zram1/disksize 104857600'
 	[[ ! -e $R/run/ramraid/data.ram && -e $R/sys/block/zram0 ]]
 }
 
-@test "the algorithm: the one that is asked for, or none; the default only where the kernel has it" {
+@test "the algorithm is the one that is asked for, or an error; the default is set only where the kernel has it" {
 	ramdisk_make data 104857600 zram:lz4 10% 4096
 	[[ $(calls) == *'write block/zram1/comp_algorithm lz4'* ]]
 	rm "$BATS_TEST_TMPDIR/calls"
@@ -73,7 +73,7 @@ write class/zram-control/hot_remove 1'
 	[[ $(calls) != *comp_algorithm* && -e $R/run/ramraid/data.ram ]]
 }
 
-@test "smaller blocks than its own, or a leg that ends within one: none" {
+@test "no RAM leg with smaller blocks than those of zram, or with an end within one" {
 	refused 'zram has blocks of 4096 bytes, and those of the array have 512' 104857600 zram \
 		10% 512
 	refused 'which is not a multiple of that' 104857088 zram 10% 4096
@@ -81,7 +81,7 @@ write class/zram-control/hot_remove 1'
 	did ''
 }
 
-@test "no module, no memory, no device" {
+@test "without the module, memory or a device no RAM leg is made, and the reason is said" {
 	refused 'the ramdisk needs 395MiB' $((600000 * 1024)) zram 10% 4096 391M
 	echo nonsense >"$R/sys/class/zram-control/hot_add"
 	refused 'the kernel refused to make another zram device' 104857600 zram 10% 4096
@@ -90,7 +90,7 @@ write class/zram-control/hot_remove 1'
 	did ''
 }
 
-@test "killed before it had its size: no RAM leg, and given back by the next one, or by whoever drops it" {
+@test "a device that a killed run left without its size is no RAM leg, and is removed by the next make or drop" {
 	echo 'zram zram1 104857600 7 blank' >"$R/run/ramraid/data.ram"
 	ramdisk_note_read data
 	[[ -z $RAM_NODE ]]
@@ -116,7 +116,7 @@ write class/zram-control/hot_remove 1'
 	[[ -e $R/sys/block/zram0 ]]
 }
 
-@test "one that is in use is not given back" {
+@test "a device that is in use is not given back" {
 	ramdisk_make data 104857600 zram 10% 4096
 	mkdir "$R/sys/block/zram1/holders/md127"
 	run ramdisk_drop data
@@ -128,7 +128,7 @@ write class/zram-control/hot_remove 1'
 	[[ -e $R/run/ramraid/data.ram ]]
 }
 
-@test "what it takes is what the kernel counts, and what it may still take is not available" {
+@test "what a device takes is what the kernel counts, and what it may still take is not available" {
 	local RAM_TAKEN
 	ramdisk_make data 104857600 zram 10% 4096
 	echo '52428800 20000000 20971520 0 20971520 0 0 0 0' >"$R/sys/block/zram1/mm_stat"
@@ -136,7 +136,7 @@ write class/zram-control/hot_remove 1'
 	[[ $RAM_TAKEN == 20971520 && $(ramdisk_memory_promised) == $((104857600 - 20971520)) ]]
 }
 
-@test "a page of one value that was written takes no memory, and is no data" {
+@test "a written page of one value takes no memory, and does not count as data" {
 	local ZRAM_DATA ZRAM_TAKEN ZRAM_LIMIT ZRAM_MOST page
 	page=$(getconf PAGESIZE)
 	ramdisk_make data 104857600 zram 10% 4096
@@ -149,7 +149,7 @@ write class/zram-control/hot_remove 1'
 	[[ $ZRAM_DATA == 0 ]]
 }
 
-@test "RAM=auto takes it last, and only with blocks as large as its own" {
+@test "RAM=auto takes zram last, and only for an array with blocks as large as those of zram" {
 	local had=''
 	ramdisk_has_rapiddisk() { [[ $had == rapiddisk ]]; }
 	modprobe() { [[ $* != *brd || $had == brd ]]; }
@@ -178,7 +178,7 @@ limit() {
 }
 
 # 1000000 kB in all, of which 100000 are kept free; 500000 are available.
-@test "RAM_LIMIT: no more than it says, no more than could ever be needed; auto: what is available; the leg may be larger than memory" {
+@test "RAM_LIMIT caps the memory, but not above what could be needed; auto caps it at what is available" {
 	SEQUENCE=20
 	limit $((100 << 20)) 50M
 	((LIMIT == 50 << 20))
@@ -198,7 +198,7 @@ limit() {
 	not limit $((8000000 * 1024)) auto
 }
 
-@test "what may still be taken is the limit, not the size" {
+@test "what a device may still take depends on its limit, not on its size" {
 	ramdisk_make data $((2000000 * 1024)) zram 10% 4096 300M 2>/dev/null
 	echo "200000000 90000000 104857600 $((300 << 20)) 104857600 0 0 0 0" \
 		>"$R/sys/block/zram1/mm_stat"
@@ -209,7 +209,7 @@ limit() {
 	[[ $(ramdisk_need rapiddisk 5 auto) == 5 ]]
 }
 
-@test "an array with smaller blocks gets none, and it is said why" {
+@test "an array with smaller blocks gets no RAM leg of zram, and the reason is said" {
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[ram.state]=none F[conf.ram]=zram:lz4 F[array.block]=512
 	action_choose
@@ -229,7 +229,7 @@ looks_at() {
 	log_error() { SAID+="$*"$'\n'; }
 }
 
-@test "adopt: the blocks of the disks count, since those of the array are theirs at the next start" {
+@test "adopt: the blocks of the disks count, because those are the array's at its next start" {
 	looks_at ext4 1024
 	disk_block() { case $1 in sda) echo 512 ;; *) echo 4096 ;; esac }
 	adoptable_zram 104857600 sda sdb zram1
@@ -239,7 +239,7 @@ looks_at() {
 " && ${CONF[BLOCK]} == auto ]] || fail "$SAID"
 }
 
-@test "adopt: what bears larger blocks gets them at the next start; an array that has them already, at once" {
+@test "adopt: an array whose contents accept larger blocks gets them at the next start, unless it has them" {
 	looks_at ext4 4096
 	adoptable_zram 104857600 sda sdb
 	[[ -z $ADOPT_WRONG && ${CONF[BLOCK]} == 4096 && $ADOPT_GROWS == 512 ]] || fail "$SAID"
@@ -249,7 +249,7 @@ looks_at() {
 	[[ -z $ADOPT_WRONG && ${CONF[BLOCK]} == 4096 && -z $ADOPT_GROWS ]] || fail "$SAID"
 }
 
-@test "adopt: a run that goes on looks again; no root file system, no module, an end within a block: no" {
+@test "adopt: a run that goes on looks again; a root file system, no module, or an end within a block is refused" {
 	looks_at xfs 512
 	CONF[BLOCK]=4096 ADOPT_BEGUN=yes
 	adoptable_zram 104857600 sda
@@ -273,7 +273,7 @@ looks_at() {
 	[[ $ADOPT_WRONG == yes && $SAID == *'which is not a multiple of that'* ]] || fail "$SAID"
 }
 
-@test "adopt: an array that does not run shows nobody what is on it; an earlier run has looked" {
+@test "adopt: a stopped array is refused, because its contents can't be seen, unless an earlier run has looked" {
 	looks_at ext4 4096
 	ADOPT_STOPPED=yes ADOPT_MD=''
 	adoptable_zram 104857600 sda
@@ -286,7 +286,7 @@ looks_at() {
 	[[ -z $ADOPT_WRONG$ADOPT_GROWS ]] || fail "$SAID"
 }
 
-@test "check: a kernel without the module, and an array with smaller blocks" {
+@test "check: a kernel without the module is a problem" {
 	declare -gA CONF=([RAM]=zram)
 	findings_problem() { called problem "$1" "$3"; }
 	kernels_module() { echo "$HAS"; }
@@ -315,7 +315,7 @@ checks() {
 	check_running_ram_leg
 }
 
-@test "check: whether what is on an array bears larger blocks, and what to write; with a leg of another kind, too" {
+@test "check: says if what is on an array accepts larger blocks, and what to write, also beside another RAM leg" {
 	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512' \
 		other='take another kind, such as RAM=auto'
 	checks ext4 4096 auto none
@@ -336,7 +336,7 @@ sectors of 512 bytes -> before its next start remove BLOCK=4096 from $R/etc/ramr
 $other"
 }
 
-@test "check: an end within a block; the root file system; who is not root; larger blocks" {
+@test "check: advice for an end within a block, the root file system, a user who is not root, and larger blocks" {
 	local none='none, since zram has blocks of 4096 bytes, and those of the array have 512'
 	checks swap 0 auto none
 	echo 100001 >"$R/sys/block/md127/md/component_size"
@@ -363,7 +363,7 @@ take another kind, such as RAM=auto"
 	did 'no-ram-leg: none -> ramraid attach data; if it is to have none, write RAM=none'
 }
 
-@test "status: RAM=zram waits for the next start, or for a look at what is on it" {
+@test "status: RAM=zram waits for the next start, or for check to look at what is on the array" {
 	local STATUS_WORD='' ADVICE_BLIND LEG
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[ram.state]=none F[ram.node]='' F[conf.ram]=zram F[array.block]=512 F[root]=yes \
@@ -444,7 +444,7 @@ $AWAY" ]] || fail "$(calls)"
 	[[ ! -e $R/run/ramraid/data.block && ! -e $R/sys/block/zram1 && -e $R/sys/block/zram0 ]]
 }
 
-@test "its superblock is that of a spare of this array, with a number that nobody has, and as large as a leg" {
+@test "the spare has a superblock of this array, a number that no member has, and the size of a leg" {
 	local SIZE
 	disks
 	block_size_begin data sda sdb 2>/dev/null
@@ -464,7 +464,7 @@ $AWAY" ]] || fail "$(calls)"
 	grep -qx data_size=194560 "$BATS_TEST_TMPDIR/spare"
 }
 
-@test "disks that have such blocks, or no BLOCK=4096: no spare" {
+@test "no spare for disks that have such blocks, or without BLOCK=4096" {
 	disks
 	for node in sda sdb; do mkdir "$R/sys/class/block/$node/queue"; done
 	echo 4096 >"$R/sys/class/block/sdb/queue/logical_block_size"
@@ -499,7 +499,7 @@ without_bitmap() {
 		fail "$(calls) $LOOP_ERROR"
 }
 
-@test "disks without a bitmap: a sound superblock" {
+@test "disks without a bitmap: the superblock of the spare is sound" {
 	disks
 	without_bitmap
 	block_size_begin data sda sdb 2>/dev/null
@@ -518,14 +518,14 @@ refuses() {
 	[[ ! -e $R/run/ramraid/data.block && ! -e $R/sys/class/block/sda/holders/md127 ]]
 }
 
-@test "md can't be told to start arrays read-only: none is started with a spare, and the lock of that is free again" {
+@test "if md can't be told to start arrays read-only, none is started with a spare, and the lock for that is free" {
 	disks
 	rm "$R/sys/module/md_mod/parameters/start_ro"
 	refuses 'md would write to the spare'
 	flock --nonblock "$R/run/ramraid/.locks/start_ro" true
 }
 
-@test "no zram, or mdadm does not take the spare: the array is not started with smaller blocks" {
+@test "without zram, or if mdadm does not take the spare, the array is not started with smaller blocks" {
 	disks
 	modprobe() { return 1; }
 	refuses 'zram made no spare for it'
@@ -543,7 +543,7 @@ refuses() {
 		fail "$ACTION $WHY"
 }
 
-@test "superblocks that can't be copied from: it is said what is wrong with them" {
+@test "if no spare can be made from the superblocks, the start is refused, and says what is wrong with them" {
 	disks
 	for node in sda sdb; do
 		printf '\x10' |
@@ -553,7 +553,7 @@ refuses() {
 	did ''
 }
 
-@test "no memory for the table of a spare as large as a leg: not started, and how much it needs" {
+@test "without memory for the table of a spare, the start is refused, and says how much it needs" {
 	disks
 	printf 'MemTotal: 1048576 kB\nMemAvailable: 500 kB\n' >"$R/proc/meminfo"
 	refuses "a start needs 576KiB of memory for a moment (0.6% of the size of a leg), and \
@@ -561,7 +561,7 @@ refuses() {
 	did ''
 }
 
-@test "md gives it smaller blocks all the same: it is stopped again, with what absent disks may lack" {
+@test "an array that md gives smaller blocks all the same is stopped again, with the bits of absent disks set" {
 	disks
 	eval "mdadm_$(declare -f mdadm)"
 	mdadm() {
@@ -577,7 +577,7 @@ refuses() {
 	[[ $(calls) == *$'hot_remove 1\nbits md127\nmdadm --stop /dev/md127' ]] || fail "$(calls)"
 }
 
-@test "a spare that a killed start has left is taken out, one that md rebuilds as well; another device of that name is not" {
+@test "a spare that a killed start has left is taken out, even if md rebuilds it, but no other device of that name" {
 	disks
 	echo 'zram1 7' >"$R/run/ramraid/data.block"
 	mkdir "$R/sys/block/zram1/holders/md127"
@@ -602,7 +602,7 @@ mdadm --manage /dev/md127 --fail /dev/zram1'*'hot_remove 1' && ! \
 	[[ -z $(calls) && -e $R/sys/block/zram1 && ! -e $R/run/ramraid/data.block ]]
 }
 
-@test "an array with BLOCK=4096 that runs with 512: none, and what to type" {
+@test "an array with BLOCK=4096 that runs with 512 gets no RAM leg, and what to type is said" {
 	facts_read <"$FIXTURES/decide/whole-2.facts"
 	F[ram.state]=none F[conf.ram]=zram F[array.block]=512 F[conf.block]=4096
 	action_choose
@@ -639,7 +639,7 @@ array() {
 readonly FULL="its data was compressed only to 90 % (55MiB take 50MiB of memory), and needs more \
 than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 
-@test "it has come to its limit: it goes, in whatever state it is, with the ratio that was seen" {
+@test "a RAM leg that has come to its limit is given up in whatever state, with the ratio that was seen" {
 	local state
 	for state in attached recovering faulty; do
 		array $state 57671680 52428800 52428800 52432896
@@ -664,7 +664,7 @@ than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 	[[ $ACTION != drop-ram ]]
 }
 
-@test "then it is not made again, by this start or by hot-plug, before a person asks for it" {
+@test "a RAM leg that was given up at its limit is made again only when a person asks for it" {
 	local MEMORY_NOTE MEMORY_WHY COPY_WHY='' LOOP_MADE=yes
 	md_drop() { called drop "$@"; }
 	ramdisk_drop() { called give back; }
@@ -703,7 +703,7 @@ than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 	[[ $ACTION == 'done' ]] || fail "$ACTION"
 }
 
-@test "who wants to know is told why, and what helps" {
+@test "status, check and notifications say why a RAM leg was given up at its limit, and what helps" {
 	local STATUS_WORD='' old new LEG MEMORY_NOTE MEMORY_WHY
 	array none 0 0 0 0
 	F[ram.node]='' F[root]=yes
