@@ -522,9 +522,14 @@ release_killed_after() {
 	release_killed_after 6
 	assert_failure 137
 	[[ ! -e $R/sys/class/block/rd0 && -e $R/run/ramraid/data.detached ]]
+	# Nor does the worker of hot-plug make one, if a look starts it.
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb mend data
+	assert_success
+	assert_output -p 'data: is being released; to go on: ramraid release data'
+	[[ -z $(steps) ]] || fail "$(steps)"
 	mkdir -p "$R/run/systemd/system"
 	: >"$R/mending"
-	rm "$BATS_TEST_TMPDIR/calls"
 	verb release --yes data
 	assert_success
 	[[ $(steps) == 'systemctl stop ramraid-mend@data.service'* ]] || fail "$(steps)"
@@ -1799,6 +1804,20 @@ others are" --ram=/dev/sdb data /dev/md127
 	verb adopt --yes data /dev/md5
 	assert_failure 3
 	assert_output -p 'there is no block device /dev/md5'
+	# A second array has got its name.
+	sed -i 's/^uuid=........-/uuid=01234567-/' "$R/etc/ramraid/state/data.adopted"
+	fake_disk md9 $((100 << 20))
+	mkdir -p "$R/sys/block/md9/md"
+	echo active >"$R/sys/block/md9/md/array_state"
+	echo 99999999-89ab-4cde-8f01-23456789abcd >"$R/sys/block/md9/md/uuid"
+	ln -sfn ../md9 "$R/dev/md/data"
+	verb adopt --yes data /dev/md5
+	assert_failure 3
+	assert_output -p 'there is no block device /dev/md5'
+	ln -sfn ../md127 "$R/dev/md/data"
+	verb adopt --yes data /dev/md5
+	assert_success
+	is_adopted
 }
 
 @test "before adopt starts a stopped array, it says that the RAM leg takes the free slot" {

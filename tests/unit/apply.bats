@@ -69,6 +69,17 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	[[ $(steps) == *'--re-add /dev/sdb'* ]] || fail "$(steps)"
 }
 
+@test "apply puts back a disk that has returned before it builds a later one, and before another leaves" {
+	leaves sdb
+	put degraded 1
+	conf "UUID=$ID" "$(by_id B C)"
+	verb apply --yes data
+	assert_success
+	is_whole B C
+	[[ $(steps) == *'--re-add /dev/sdb'*'--add /dev/sdc'*'--fail /dev/sda'* ]] ||
+		fail "$(steps)"
+}
+
 @test "apply --dry-run prints the plan, and apply refuses a change that would leave no good disk" {
 	conf "UUID=$ID" "$(by_id A C)"
 	rm -rf "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"

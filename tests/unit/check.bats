@@ -1030,6 +1030,10 @@ stay a plain array"
 	says 'fs.inotify.max_user_instances'
 	echo inactive >"$R/monitor"
 	finds monitor-inactive
+	# Its start is still at work, and starts it.
+	echo activating >"$R/active"
+	silent
+	echo active >"$R/active"
 	echo active >"$R/monitor"
 	silent
 }
@@ -1558,6 +1562,13 @@ hook() { # ARG…: as run-parts calls it, with our program
 	finds removable
 	says 'RESCUE=/mnt/stick/rescue on a disk that nobody but root can replace'
 	says '/dev/sdz (usb)'
+	# The same folder on a disk that is built in.
+	mkdir -p "$R/sys/devices/pci0000:00/ata3/host9/block"
+	mv "$usb" "$R/sys/devices/pci0000:00/ata3/host9/block/"
+	ln -sfn "$R/sys/devices/pci0000:00/ata3/host9/block/sdz" "$R/sys/class/block/sdz"
+	finds
+	mv "$R/sys/devices/pci0000:00/ata3/host9/block/sdz" "$usb"
+	ln -sfn "$usb" "$R/sys/class/block/sdz"
 	echo 'SRC=/dev/sdz TARGET=/mnt/stick ROOT=/ OPTS=uhelper=udisks2' >"$R/run/mount/utab"
 	finds rescue-folder
 	says 'name that disk in /etc/fstab'

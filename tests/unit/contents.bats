@@ -55,6 +55,18 @@ UUID=AbCdEf-1111-2222"
 	[[ $(<"$file") == $'UUID=1\nUUID=2' ]]
 }
 
+# Nothing can be written there.
+@test "a folder in place of the record stays, and is not taken for one" {
+	local file=$R/etc/ramraid/state/data.contents
+	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
+	mkdir -p "$file"
+	run contents_remember data md127
+	assert_failure
+	refute_output -p 'read error'
+	[[ -d $file && -z $(ls "$file") && $(ls "${file%/*}") == data.contents ]] ||
+		fail "$(ls -R "${file%/*}")"
+}
+
 @test "other volumes of a group that reaches onto the array are recorded as beside it until they are elsewhere" {
 	local dm uuid n=0
 	lsblk() {

@@ -111,6 +111,9 @@ gates() { # GATE ACTION BASE CHANGE…
 	decides 'assemble sda' stopped-2 leg.1.events=98
 	decides 'assemble sdb sdc' stopped-3 leg.0.events=7
 	because '2 of 3'
+	# Then it is put back by its bitmap.
+	decides 'readd 0' whole-2 0:returned leg.0.events=99
+	decides 'readd 0' whole-2 0:returned leg.0.events=7
 }
 
 # B was put back, and a crash came when only A had the new superblock: A calls B active, B's own

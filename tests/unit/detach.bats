@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# ramraid detach: what it says, and what --dry-run leaves as it is.
+# ramraid detach: what it says, what --dry-run leaves as it is, and that hot-plug makes no RAM leg
+# afterwards.
 
 setup() {
 	load helper
@@ -36,4 +37,35 @@ everything() { (cd "$R" && find etc run -type f ! -path '*/.locks/*' -exec sha25
 	[[ -e $R/run/ramraid/data.detached && ! -e $R/run/ramraid/data.ram ]]
 	[[ $(steps) == *'--fail /dev/rd0'*'--remove /dev/rd0'*'rapiddisk detach'* ]] ||
 		fail "$(steps)"
+}
+
+@test "after detach, hot-plug makes no new RAM leg, neither by a look nor by its worker" {
+	local looked='systemctl start --no-block ramraid-mend@data.service'
+	eval "no_ramdisks_$(declare -f fakes)"
+	fakes() {
+		no_ramdisks_fakes
+		! declare -F ramdisk_make >/dev/null || eval 'ramdisk_make() { step make && return 1; }'
+	}
+	systemctl() {
+		[[ $* != *ActiveState*ramraid@data.service* ]] || echo active
+		[[ $1 != start ]] || called systemctl "$@"
+	}
+	export -f no_ramdisks_fakes
+	echo '5000.12 9000.00' >"$R/proc/uptime"
+	sed -i '$aHOTPLUG=yes' "$R/etc/ramraid/data.conf"
+	put degraded 1
+	verb detach data
+	assert_success
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb hotplug
+	assert_success
+	verb mend data
+	assert_success
+	[[ -z $(steps) ]] || fail "$(steps)"
+	# Without the note, both would.
+	rm "$R"/run/ramraid/data.{detached,tried}
+	verb hotplug
+	[[ $(steps) == "$looked" ]] || fail "$(steps)" "$output"
+	verb mend data
+	[[ $(steps) == "$looked"$'\nmake' ]] || fail "$(steps)" "$output"
 }

@@ -406,6 +406,26 @@ on usb, and it is on usb. To add it: ramraid apply --force data"
 	DRY_RUN=yes
 	run md_remove_gone md127 sdb
 	[[ $output == *"echo faulty > $M/dev-sdb/state"* ]] || fail "$output"
+	DRY_RUN=''
+	# md releases it at the second try.
+	act_write() {
+		called "$2" "${1#"$M/"}"
+		case $(calls | wc -l):$2 in
+		1:faulty) echo faulty,write_mostly >"$1" ;;
+		3:remove) rm -r "$M/dev-sdb" ;;
+		*) return 1 ;;
+		esac
+	}
+	sleep() { :; }
+	md_remove_gone md127 sdb
+	[[ $(calls) == $'faulty dev-sdb/state\nremove dev-sdb/state\nremove dev-sdb/state' ]] ||
+		fail "$(calls)"
+	# Of a member that has failed already, md only has to be told that it goes.
+	rm "$BATS_TEST_TMPDIR/calls"
+	member sdb faulty,write_mostly none
+	act_write() { called "$2" "${1#"$M/"}" && rm -r "$M/dev-sdb"; }
+	md_remove_gone md127 sdb
+	[[ $(calls) == 'remove dev-sdb/state' ]] || fail "$(calls)"
 }
 
 @test "the disks of an array that is stopped, and was not refused, are not read" {

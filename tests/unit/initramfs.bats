@@ -177,4 +177,8 @@ makes() {
 	program dracut
 	run claim_initramfs
 	assert_failure 3
+	update-initramfs() { called update-initramfs "$@" && return 5; }
+	program update-initramfs
+	run claim_initramfs
+	assert_failure 5
 }

@@ -505,6 +505,14 @@ rebuilt_after() {
 	drives 4
 	not grep -q 'no disk leg to start from' "$BATS_TEST_TMPDIR/log"
 	grep -q 'for the same reason as before' "$BATS_TEST_TMPDIR/log"
+	# A person types "ramraid start".
+	systemd_settle() { :; }
+	systemctl() { :; }
+	systemd_start() { called unit && return 1; }
+	not start_by_systemd data
+	did unit
+	drives 4
+	grep -q 'no disk leg to start from' "$BATS_TEST_TMPDIR/log"
 }
 
 @test "release: a disk that was pulled out and is back replaces the member whose device is gone" {

@@ -204,6 +204,14 @@ gives_up() { # once the configuration can't be used any more
 	rm "$R/run/ramraid/other.ram"
 	for _ in 1 2 3; do cmd_memory_look data; done
 	[[ $MEMORY_ACT == give ]]
+	# RAM=/dev/…
+	memory_floor_begin
+	fake_disk nvme0n1 $((104 << 20))
+	echo "device nvme0n1 $((104 << 20)) - used" >"$R/run/ramraid/data.ram"
+	ramdisk_note_read data
+	[[ $RAM_NODE == nvme0n1 ]]
+	for _ in 1 2 3 4; do cmd_memory_look data; done
+	[[ -z $MEMORY_ACT ]]
 }
 
 @test "a start that finds no memory leaves the RAM leg to be made later; one that makes it removes that note" {
@@ -266,7 +274,11 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	cmd_memory_look data
 	printf 'MemTotal:  4194304 kB\nMemAvailable:  %s kB\n' $((512 * 1024 - 1)) >"$R/proc/meminfo"
 	cmd_memory_look data
-	[[ $(calls) == $'leg no\nleg yes' ]] || fail "$(calls)"
+	# /proc/meminfo counts KiB, so here the floor is a byte higher.
+	mem 512
+	MEMORY_FLOOR=$((MEMORY_FLOOR + 1))
+	cmd_memory_look data
+	[[ $(calls) == $'leg no\nleg yes\nleg yes' ]] || fail "$(calls)"
 }
 
 @test "when memory is short the RAM leg stays if it is the only good copy" {

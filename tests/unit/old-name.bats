@@ -112,6 +112,29 @@ refuses() { # PATTERN
 	[[ $status == 4 && -e $S/fast.witness && ! -e $S/data.witness ]] || fail "$status $output"
 }
 
+@test "a forced start takes the record over before it starts the array; --dry-run moves nothing" {
+	for name in systemd_settle systemd_is_running start_ask_forced array_lock_try; do
+		eval "$name() { return 0; }"
+	done
+	# What is there when the array is started.
+	disk_legs_assemble() { called "$@" && called "$(cd "$S" && echo *)" && return 1; }
+	only_copy data
+	looks fast
+	NAME=fast OPT=([yes]=yes [force_leg]=/dev/disk/by-id/ata-A)
+	DRY_RUN=yes run start_forced fast
+	[[ $(calls) == $'sda\ndata.witness' ]] || fail "$(calls)" "$output"
+	rm "$BATS_TEST_TMPDIR/calls"
+	run start_forced fast
+	[[ $(calls) == $'sda\nfast.witness' ]] || fail "$(calls)" "$output"
+	# What can't be moved is not left behind.
+	mv "$S/fast.witness" "$S/data.witness"
+	rm "$BATS_TEST_TMPDIR/calls"
+	act() { return 1; }
+	run start_forced fast
+	assert_output -p 'under the name data could not be moved'
+	[[ -z $(calls) ]] || fail "$(calls)"
+}
+
 @test "if the old name is configured as well, it starts; the new one is refused, and nothing is moved" {
 	good data
 	conf data "$ID"

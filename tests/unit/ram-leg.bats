@@ -72,7 +72,14 @@ drives() {
 	drives $'make\ncopy md127 rd0 100663296 0 0 sda\nfinish\nreadd rd0\nstop'
 }
 
-@test "on a kernel that is not trusted md rebuilds the RAM leg, and the reason is said" {
+@test "with REBUILD=kernel, and on a kernel that is not trusted, md rebuilds the RAM leg, and the reason is said" {
+	eval "trusted_$(declare -f before_look_configured)"
+	before_look_configured() { trusted_before_look_configured && F[conf.rebuild]=kernel; }
+	drives $'make\nadd rd0'
+	grep -q 'md rebuilds the RAM leg from one disk: REBUILD=kernel' "$LOG"
+	rm -r "$BATS_TEST_TMPDIR/calls" "$R/etc/ramraid/state/data.lately"
+	RAM=none
+	before_look_configured() { trusted_before_look_configured; }
 	WHY_NOT='too new'
 	drives $'make\nadd rd0'
 	grep -q 'md rebuilds the RAM leg from one disk: too new' "$LOG"

@@ -221,6 +221,10 @@ others are in sync"
 	assert_success
 	is_whole A C
 	given b
+	# It leaves first, so that the new one takes its slot.
+	[[ $(steps) == *'--remove /dev/sdb'*'--add /dev/sdc'*'--zero-superblock /dev/sdb'* ]] ||
+		fail "$(steps)"
+	[[ $(steps) != *--raid-devices* ]] || fail "$(steps)"
 }
 
 @test "the only disk is replaced by one that is built from the RAM leg" {

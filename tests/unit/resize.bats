@@ -14,6 +14,25 @@ setup() {
 	cp -a "$R/etc" "$R/etc.before"
 }
 detached() { : >"$R/run/ramraid/data.detached" && leaves rd0 && rm "$R/run/ramraid/data.ram"; }
+# with_ramdisks: "make" makes a RAM leg as large as it is told to, which md has filled at once.
+with_ramdisks() {
+	eval "no_ramdisks_$(declare -f fakes)"
+	fakes() {
+		no_ramdisks_fakes
+		! declare -F ramdisk_make >/dev/null || eval 'ramdisk_make() {
+			step make "$2"
+			mkdir -p "$R/sys/class/block/rd0" "$R/sys/block/rd0"
+			echo $(($2 / 512)) >"$R/sys/class/block/rd0/size"
+			echo 9 >"$R/sys/block/rd0/diskseq"
+			echo rapiddisk rd0 "$2" 9 used >"$R/run/ramraid/data.ram"
+		}'
+		! declare -F ram_leg_add >/dev/null || eval 'ram_leg_add() {
+			step add rd0 && joins rd0 in_sync 0 && put degraded 0
+		}'
+	}
+	export -f no_ramdisks_fakes put
+	sed -i '$aREBUILD=kernel' "$R/etc/ramraid/data.conf"
+}
 # Nothing was done to the array.
 untouched_but_answered() { assert_success && untouched; }
 
@@ -32,6 +51,17 @@ echo frozen /sys/block/md127/md/sync_action
 mdadm --grow /dev/md127 --size=203776
 echo 97-198 /sys/block/md127/md/bitmap_set_bits 
 echo idle /sys/block/md127/md/sync_action ' ]] || fail "$(steps)"
+}
+
+@test "the new RAM leg is as large as the legs are then, and comes after the growth" {
+	with_ramdisks
+	verb resize --yes data
+	assert_success
+	# With the 1 MiB before the data.
+	[[ $(steps) == *'--remove /dev/rd0'*--size=203776*bitmap_set_bits*'sync_action 
+make 209715200
+add rd0'* ]] || fail "$(steps)"
+	[[ $(<"$MD/dev-rd0/state") == in_sync ]]
 }
 
 @test "an array without a RAM leg, or with one that a person has taken out, only grows" {
@@ -62,6 +92,11 @@ no room for more"
 	verb resize --yes data
 	untouched_but_answered
 	assert_output -p "nothing to do: it has the 98MiB that its disk leg /dev/disk/by-id/ata-B \
+has room for"
+	cp "$R/sys/class/block/sdb/size" "$R/sys/class/block/sda/size"
+	verb resize --yes data
+	untouched_but_answered
+	assert_output -p "nothing to do: it has the 98MiB that its disk leg /dev/disk/by-id/ata-A \
 has room for"
 }
 
@@ -109,6 +144,18 @@ has room for"
 	assert_failure 1
 	assert_output -p 'md did not make it larger'
 	assert_output -p 'runs on its disk legs only'
+	with_ramdisks
+	joins rd0 in_sync 0
+	put degraded 0
+	echo rapiddisk rd0 102400 9 used >"$R/run/ramraid/data.ram"
+	rm "$BATS_TEST_TMPDIR/calls"
+	verb resize --yes data
+	assert_failure 1
+	assert_output -p 'md did not make it larger'
+	refute_output -p 'runs on its disk legs only'
+	[[ $(steps) == *'--remove /dev/rd0'*--size=203776*$'\nmake 103448576\nadd rd0'* ]] ||
+		fail "$(steps)"
+	[[ $(<"$MD/dev-rd0/state") == in_sync && $(<"$MD/component_size") == 100000 ]]
 }
 
 @test "if the array has grown but its bits can't be set, that is said, with how to go on" {

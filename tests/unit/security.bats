@@ -78,6 +78,22 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	did_not_run size
 	[[ $(<"$RUN/data.copy/result") == 'it was stopped after 0 of -1 bytes' ]] ||
 		fail "$(<"$RUN/data.copy/result")"
+	# Nothing but the number in the plan stands in the way of the superblock.
+	mkdir -p "$R/sys/block/rd0"
+	echo 'rapiddisk rd0 1 - used' >"$RUN/data.ram"
+	: >"$RUN/data.copy/superblock"
+	superblock_read() { :; }
+	superblock_clone_why_not() { :; }
+	superblock_clone_bitmap() { SUPERBLOCK_CLONE_CLEARED=5; }
+	copy_is_ours_() { :; }
+	copy_head_() { :; }
+	for file in 5 "$EVIL" 'SUPERBLOCK_CLONE_CLEARED'; do
+		printf 'md127 rd0 0 sda %s\n' "$file" >"$RUN/data.copy/plan"
+		COPY_WHY=''
+		copy_finish data || [[ $file != 5 ]]
+		did_not_run plan
+		[[ $file == 5 || $COPY_WHY == *'(at 5 events, -1 before)' ]] || fail "$file: $COPY_WHY"
+	done
 }
 
 @test "a damaged rest of a copy gives no piece to copy" {
@@ -90,6 +106,16 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	printf '0 4096 dense\n' >"$RUN/data.copy/rest"
 	copy_workers_take_ "$RUN/data.copy" 1 0
 	[[ "$FROM $TO $HOW" == '0 4096 dense' ]]
+	# Half of it is copied when the list is damaged.
+	COPY_OFFSETS=(0)
+	: >"$R/dev/sda"
+	echo 8192 >"$RUN/data.copy/size"
+	echo 4096 >"$RUN/data.copy/done.0"
+	echo 0 >"$RUN/data.copy/rate"
+	printf '4096 x dense\n' >"$RUN/data.copy/rest"
+	(copy_workers_coordinate $$ "$RUN/data.copy" md127 rd0 0 sda)
+	[[ $(<"$RUN/data.copy/result") == 'it was stopped after 4096 of 8192 bytes' ]] ||
+		fail "$(<"$RUN/data.copy/result")"
 }
 
 @test "trust_why_not checks each part of a path and follows links; what is not there yet is nobody's" {

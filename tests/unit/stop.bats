@@ -473,9 +473,15 @@ hasty() {
 	array
 	hasty
 	locked 'lock_sign "$1" replace'
+	eval "hasty_$(declare -f flock)"
+	flock() {
+		[[ $1 != --timeout ]] || echo "$2" >>"$BATS_TEST_TMPDIR/waits"
+		hasty_flock "$@"
+	}
 	stops 75
 	did ''
 	said 'another ramraid is working on it'
+	(($(paste -sd + "$BATS_TEST_TMPDIR/waits") == 60)) || fail "$(<"$BATS_TEST_TMPDIR/waits")"
 }
 
 @test "going down, a ramraid at work is named on the console and asked to end, and the stop goes on" {

@@ -714,6 +714,19 @@ two_records_one_stuck() {
 	[[ $WITNESS_COUNTS == copy ]]
 }
 
+@test "a record that can't be made durable: witness_update fails, and says so" {
+	witness_write() { real_witness_write "$@"; }
+	runs leg.1.state=faulty array.known=yes
+	mkdir -p "${W%/*}"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=40 ram_slot=0 generation=4 >"$W"
+	before_look_witness
+	sync() { return 1; }
+	run witness_update
+	assert_failure 1
+	assert_output -p "data: can neither write nor delete $W: until that is fixed, do not start \
+this array with a disk leg missing"
+}
+
 @test "only the RAM leg is good, and the root is full: the old record no longer vouches for disks" {
 	local ID=11111111-2222-3333-4444-555555555555
 	local C=$R/boot/ramraid/$ID.witness
