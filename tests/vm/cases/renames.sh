@@ -50,7 +50,10 @@ steps() {
 			[ "$(sed -n s/^legs=//p /boot/ramraid/$id.witness | wc -w)" = 1 ] && break
 			sleep 0.2
 		done
-		sleep 3
+		for i in $(seq 100); do
+			cmp -s /etc/ramraid/state/data.witness /boot/ramraid/$id.witness && break
+			sleep 0.2
+		done
 		cat /boot/ramraid/$id.witness
 		cmp /etc/ramraid/state/data.witness /boot/ramraid/$id.witness
 		test "$(sed -n s/^legs=//p /boot/ramraid/$id.witness | wc -w)" = 1
