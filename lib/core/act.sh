@@ -142,6 +142,12 @@ act_put_more() {
 	act_put_try_ act_put_after_ "$@"
 }
 
+# act_put_away FILE: deletes a record, so that no power cut brings it back. Like act_put, it neither
+# logs that nor honours --dry-run. Returns 1 when FILE stays, or may come back.
+act_put_away() {
+	rm -f -- "$1" && { [[ ! -d ${1%/*} ]] || sync -- "${1%/*}"; }
+}
+
 # act_put_folder FOLDER: makes it, with those above it. Returns 1 when it can't.
 act_put_folder() {
 	local why

@@ -166,10 +166,11 @@ witness_copy_put() {
 		witness_copy_say_ "$WITNESS_COPY, can't be written"
 }
 
-# witness_copy_drop: deletes it, if there is one. Returns 1 when it stays.
+# witness_copy_drop: deletes it, if there is one. Returns 1 when it stays, or may come back after a
+# power cut.
 witness_copy_drop() {
 	[[ -z $WITNESS_COPY ]] ||
-		witness_copy_bounded_ "${WITNESS_COPY%/*}" rm -f -- "$WITNESS_COPY"
+		witness_copy_bounded_ "${WITNESS_COPY%/*}" act_put_away "$WITNESS_COPY"
 }
 
 witness_copy_say_() { # WHERE-AND-WHY

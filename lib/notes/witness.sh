@@ -257,12 +257,7 @@ witness_void_own_() {
 		"generation=$generation" && return
 	WITNESS_GENERATION=$generation # the copy's
 	! witness_text_read "$STATE/$1.witness" "$2" || [[ -z ${WITNESS[legs]} ]] ||
-		witness_delete_ "$1"
-}
-
-# witness_delete_ NAME: deletes the record itself, so that a power cut does not bring it back.
-witness_delete_() {
-	rm -f -- "$STATE/$1.witness" && { [[ ! -d $STATE ]] || sync -- "$STATE"; }
+		act_put_away "$STATE/$1.witness"
 }
 
 # witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen, doubted, generation and
@@ -307,6 +302,6 @@ witness_lines_() {
 # witness_forget NAME: deletes the record and its copy. Called after witness_read. Returns 1 when
 # one of them stays: the copy does when the record does, because it may contradict that.
 witness_forget() {
-	witness_delete_ "$1" && witness_copy_drop || return
+	act_put_away "$STATE/$1.witness" && witness_copy_drop || return
 	WITNESS_GENERATION=0
 }

@@ -25,7 +25,11 @@ data; unload it (rmmod brd) or use rapiddisk" >&2
 			echo 'the kernel module brd could not be loaded' >&2
 			return 1
 		}
-		act_put "$RUN/brd"
+		# Without the note, brd would count as somebody else's from now on.
+		act_put "$RUN/brd" || {
+			act rmmod brd
+			return 1
+		}
 	fi
 	for node in "$SYS"/block/ram*; do
 		number=${node##*/ram}

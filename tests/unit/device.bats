@@ -488,6 +488,18 @@ wipefs --all $NVME)"
 	[[ ! -e $R/run/ramraid/data.ram ]]
 }
 
+@test "brd is unloaded again if ramraid can't note that it has loaded it" {
+	ramdisk_why_not() { :; }
+	ramdisk_memory_total() { echo 209715200; }
+	modprobe() { called modprobe "$1"; }
+	act() { called "$@" && [[ $1 != modprobe ]] || "$@"; }
+	act_put() { return 1; }
+	rm -rf "$R/sys/module/brd"
+	run ramdisk_make data 104857600 brd 10%
+	assert_failure 1
+	[[ $(calls) == *$'\nrmmod brd' ]] || fail "$(calls)"
+}
+
 rapiddisk_world() { # a kernel with rapiddisk, which makes rd0
 	modprobe() { :; }
 	ramdisk_why_not() { :; }

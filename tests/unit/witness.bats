@@ -765,14 +765,20 @@ mounts() {
 	witness_read data "$ID"
 	sync() { called sync "$@"; }
 	witness_forget data
-	[[ ! -e $W && $(calls) == "sync -- ${W%/*}" ]] || fail "$(calls)"
+	[[ ! -e $W && ! -e $C && $(calls) == "sync -- ${W%/*}
+sync -- ${C%/*}" ]] || fail "$(calls)"
 	# Nobody can tell whether it is gone for good.
 	put 100 0 "$A" "$B"
 	witness_read data "$ID"
 	sync() { return 1; }
 	not witness_forget data
+	unset -f sync
+	put 100 0 "$A" "$B"
+	witness_read data "$ID"
+	sync() { [[ $* != *"${C%/*}" ]]; }
+	not witness_forget data
 	# There is no folder to bring it back.
-	rm -rf "${W%/*}"
+	rm -rf "${W%/*}" "${C%/*}"
 	witness_forget data
 }
 
