@@ -84,6 +84,17 @@ steps() {
 		ramraid replace --yes data $old $(leg D)
 		whole A D; unharmed
 		back C; sleep 3; attach data; test ! -e $(member C); whole A D'
+	check 'apply puts a disk back before it builds a new one, even if the new one has the first line' \
+		"$helpers"'
+		md=$(md data); mdadm /dev/$md --fail $(node D) --remove $(node D); sleep 1
+		mdadm --zero-superblock $(node C)
+		cp /etc/ramraid/data.conf /root/two.conf
+		sed -i "0,/^MEMBER=/s,,MEMBER=$(leg C)\n&," /etc/ramraid/data.conf
+		cat /etc/ramraid/data.conf; ramraid apply --yes data 2>&1 | tee /root/out
+		grep -n "disk leg $(leg D) is present" /root/out | cut -d: -f1 >/root/first
+		grep -n "md rebuilds $(leg C)" /root/out | cut -d: -f1 >/root/second
+		test $(cat /root/first) -lt $(cat /root/second); whole A C D; unharmed
+		cat /root/two.conf >/etc/ramraid/data.conf; ramraid apply --yes data; whole A D; unharmed'
 	check 'apply: one is added and one is taken out; the file is in the end as it was written' \
 		"$helpers"'
 		sed -i "s,^MEMBER=$(leg A)$,MEMBER=$(leg B)," /etc/ramraid/data.conf
