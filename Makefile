@@ -116,7 +116,7 @@ install: all
 	for unit in units/*.service units/*.path units/*.timer; do \
 		sed 's|/usr/sbin/ramraid|$(SBINDIR)/ramraid|' "$$unit" >"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && \
 		chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}" || exit 1; done
-	for service in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-scrub@ ramraid-memory@ ramraid-hotplug ramraid-remember ramraid-selftest; do \
+	for service in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-scrub@ ramraid-memory@ ramraid-hotplug ramraid-remember ramraid-selftest ramraid-selftest-clean; do \
 		install -D -m 644 units/sandbox.conf "$(DESTDIR)$(UNITDIR)/$$service.service.d/50-sandbox.conf" || exit 1; done
 	sed 's|/usr/lib/ramraid/|$(LIBDIR)/|' udev/65-ramraid.rules >$(DESTDIR)$(UDEVDIR)/rules.d/65-ramraid.rules
 	chmod 644 $(DESTDIR)$(UDEVDIR)/rules.d/65-ramraid.rules

@@ -39,7 +39,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 		mkdir "$left"
 		run "$PROJECT/packaging/before-removal"
 		assert_success
-		[[ $(calls) == $'systemctl stop ramraid-selftest.service\nramraid selftest --clean\nramraid detach data\n'"$WATCHERS"$'\nramraid claim --remove --all\nsystemctl stop ramraid-*.timer' ]] || fail "$(calls)"
+		[[ $(calls) == $'systemctl stop ramraid-selftest.service ramraid-selftest-clean.service\nramraid selftest --clean\nramraid detach data\n'"$WATCHERS"$'\nramraid claim --remove --all\nsystemctl stop ramraid-*.timer' ]] || fail "$(calls)"
 		rm -r "$left" "$BATS_TEST_TMPDIR/calls"
 	done
 	mkdir "$R/run/ramraid/.selftest"
@@ -320,7 +320,7 @@ release_tree() {
 @test "a reader of a disk that does not answer does not keep a service from ending" {
 	local unit checked=0
 	for unit in "$PROJECT"/units/*.service; do
-		[[ $unit != */ramraid-@(metrics|selftest).service ]] || continue
+		[[ $unit != */ramraid-@(metrics|selftest?(-clean)).service ]] || continue
 		checked=$((checked + 1))
 		[[ $(grep ^KillMode "$unit") == KillMode=process ]] || fail "$unit"
 	done

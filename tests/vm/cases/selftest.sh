@@ -194,7 +194,7 @@ steps() {
 		setsid bash -c "trap - INT; exec ramraid selftest" >/root/killed.log 2>&1 & main=$!
 		copying; kill -TERM $(main_process)
 		code=0; wait $main || code=$?; test $code = 130; same'
-	check 'the unit: off; once, at idle priority; killed, it removes what it has made' "$tools"'
+	check 'the unit: off; once, at idle priority; killed or stopped, nothing of it is left' "$tools"'
 		test "$(systemctl is-enabled ramraid-selftest.service)" = disabled
 		mkdir -p /run/systemd/system/ramraid-selftest.service.d
 		printf "%s\n" "[Service]" ExecStart= \
@@ -214,9 +214,20 @@ steps() {
 			done
 			return 1
 		}
-		ended
-		journalctl -b -o cat -u ramraid-selftest.service | tail -n 30; test ! -e $record
+		ended; test "$(systemctl is-failed ramraid-selftest.service)" = failed
+		for i in $(seq 120); do
+			[ "$(systemctl show -p ExecMainStatus --value ramraid-selftest-clean.service)" = 0 ] &&
+				[ ! -d /etc/ramraid/state/.selftest ] &&
+				[ ! -d /run/ramraid/.selftest ] && break
+			sleep 1
+		done
+		journalctl -b -o cat -u "ramraid-selftest*.service" | tail -n 30; test ! -e $record
+		journalctl -b -o cat -u ramraid-selftest-clean.service | grep "Finished"
 		systemctl reset-failed ramraid-selftest.service; same
+		systemctl start ramraid-selftest.service; copying
+		systemctl stop ramraid-selftest.service
+		test "$(systemctl is-failed ramraid-selftest.service)" = inactive
+		test ! -e $record; same
 		systemctl start ramraid-selftest.service
 		ended
 		systemctl status --no-pager ramraid-selftest.service || :
