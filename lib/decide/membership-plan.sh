@@ -161,7 +161,10 @@ If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
 one of the two is a copy of the other. If nothing on it is needed any more: \
 mdadm --zero-superblock $2, $again")
 		;;
-	ahead | holding) leg_kept_why "$1" && WRONG+=("$KEPT") ;;
+	ahead | holding)
+		leg_kept_why "$1"
+		WRONG+=("$KEPT")
+		;;
 	given | separate)
 		WRONG+=("$2: was used without the others, is too old, or has been given up. \
 If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
@@ -306,30 +309,26 @@ membership_plan_gone_() {
 }
 
 # Each disk that is to be in the array and each that has yet to leave needs a slot, and so does the
-# RAM leg, so that none takes another's. Every disk that can be put back comes before the first that
-# is built, whatever the order of the MEMBER lines: md would give a new disk its slot.
+# RAM leg, so that none takes another's.
 membership_plan_join_() {
-	local i dev returned=() new=()
+	local i
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		if [[ ${F[leg.$i.state]} == faulty ]]; then
 			choice_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. \
 To replace it: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
-			return 1
-		fi
-		[[ -z ${F[leg.$i.in]} ]] || continue
-		! membership_plan_may_return_ "$i" || returned+=("$i")
-		! membership_plan_may_build "$i" || new+=("$i")
-	done
-	for i in "${returned[@]}" "${new[@]}"; do
-		dev=${F[leg.$i.dev]}
-		if ((${F[array.slots]} < goal + inside + 1)) &&
-			[[ ${F[conf.layout]} != far2 ]]; then
-			choice_is slots "$dev needs a slot" $((goal + inside + 1))
+		elif [[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i"; then
+			continue
+		elif [[ ${F[conf.layout]} != far2 ]] &&
+			((${F[array.slots]} < goal + inside + 1)); then
+			choice_is slots "${F[leg.$i.dev]} needs a slot" $((goal + inside + 1))
 		elif membership_plan_may_build "$i"; then
-			choice_is build "md rebuilds $dev in ${F[array.md]}; \
+			choice_is build "md rebuilds ${F[leg.$i.dev]} in ${F[array.md]}; \
 this takes a while" "$i"
-		else choice_is readd "disk leg $dev is present but not in the array" "$i"; fi
+		else
+			choice_is readd "disk leg ${F[leg.$i.dev]} is present \
+but not in the array" "$i"
+		fi
 		return 1
 	done
 }

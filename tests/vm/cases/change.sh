@@ -84,16 +84,16 @@ steps() {
 		ramraid replace --yes data $old $(leg D)
 		whole A D; unharmed
 		back C; sleep 3; attach data; test ! -e $(member C); whole A D'
-	check 'apply puts a disk back before it builds a new one, even if the new one has the first line' \
+	# While there are fewer slots than legs, nobody knows what the bitmap has kept.
+	check 'apply: a disk that has returned is rebuilt as a whole, beside a new one that is named first' \
 		"$helpers"'
 		md=$(md data); mdadm /dev/$md --fail $(node D) --remove $(node D); sleep 1
 		mdadm --zero-superblock $(node C)
 		sed -i "s,^MEMBER=$(leg A)$,MEMBER=$(leg C)," /etc/ramraid/data.conf
 		grep ^MEMBER= /etc/ramraid/data.conf | head -n 1 | grep "_C$"
-		ramraid apply --yes data 2>&1 | tee /root/out
-		grep -n "disk leg $(leg D) is present" /root/out | cut -d: -f1 >/root/first
-		grep -n "md rebuilds $(leg C)" /root/out | cut -d: -f1 >/root/second
-		test $(cat /root/first) -lt $(cat /root/second); whole C D; unharmed'
+		ramraid apply --yes data 2>&1 | tee /root/out; fails grep re-add /root/out
+		grep "md rebuilds $(leg C)" /root/out; grep "md rebuilds $(leg D)" /root/out
+		whole C D; unharmed'
 	check 'apply: one is added and one is taken out; the file is in the end as it was written' \
 		"$helpers"'
 		sed -i "s,^MEMBER=$(leg C)$,MEMBER=$(leg B)," /etc/ramraid/data.conf
