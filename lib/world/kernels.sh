@@ -71,9 +71,9 @@ kernels_any_has() {
 # kernels_headers RELEASE: are the headers installed that its modules are built against?
 kernels_headers() { [[ -e $MODULES/$1/build/Makefile ]]; }
 
-# Kernels on which the project's own tests (cases "copy", "rebuild") have tried the copy to the RAM
+# Kernels on which the project's own tests (cases "copy", "rounds") have tried the copy to the RAM
 # leg (act/copy.sh); REBUILD=copy accepts any kernel.
-readonly KERNELS_COPY='6.1 6.12 7.2'
+readonly KERNELS_COPY='6.1 6.12 7.2 7.3'
 # kernels_copy_text WORD: prints them, with WORD ("and") before the last one.
 kernels_copy_text() {
 	local text=${KERNELS_COPY% *}

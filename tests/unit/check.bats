@@ -589,7 +589,7 @@ linux-image-$OLD"
 	local choice
 	kernel 6.18.1-amd64
 	finds kernel-untried
-	says 'Linux 6.1, 6.12 or 7.2'
+	says 'Linux 6.1, 6.12, 7.2 or 7.3'
 	says "action: nothing, if that is fast enough; else: start that kernel, then: ramraid \
 selftest"
 	# Another family, though its name begins like one that is known.

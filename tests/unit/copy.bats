@@ -617,7 +617,7 @@ EOT
 	for release in '6.13-rc1 auto' '6.10.3 auto' '6.120.1 auto'; do
 		kernels_why_no_copy $release
 		[[ $COPY_WHY_NOT == \
-			*"tested on Linux 6.1, 6.12 and 7.2, and this is ${release% *};"* ]] ||
+			*"tested on Linux 6.1, 6.12, 7.2 and 7.3, and this is ${release% *};"* ]] ||
 			fail "$release: $COPY_WHY_NOT"
 	done
 	kernels_why_no_copy '' auto
