@@ -156,7 +156,8 @@ Please report this with the journal"
 	fi
 }
 
-# Cleans up however the test ends, even when nobody reads its output any more.
+# Cleans up however the test ends, even when nobody reads its output any more. Something that stays
+# is a failure, even of a test that was stopped: the unit then tries to remove it once more.
 cmd_selftest_end_() {
 	local code=$?
 	trap - EXIT
@@ -165,6 +166,6 @@ cmd_selftest_end_() {
 	# Otherwise the cleaning, which runs in a subshell, would wait for this process.
 	[[ -z ${SELFTEST_ALIVE-} ]] || exec {SELFTEST_ALIVE}>&-
 	SELFTEST_ALIVE=''
-	act_apart selftest_place_hurry selftest_place_clean || ((code != 0)) || code=$EX_FAILED
+	act_apart selftest_place_hurry selftest_place_clean || code=$EX_FAILED
 	exit "$code"
 }

@@ -610,7 +610,8 @@ EOT
 
 @test "the copy is used on the tested kernels, or with REBUILD=copy" {
 	local release
-	for release in '6.12.57+deb13-amd64 auto' '6.1.0-41-amd64 auto' '6.13-rc1 copy'; do
+	for release in '6.12.57+deb13-amd64 auto' '6.1.0-41-amd64 auto' \
+		'7.3.4+deb13-amd64 auto' '6.13-rc1 copy'; do
 		kernels_why_no_copy $release
 		[[ -z $COPY_WHY_NOT ]] || fail "$release: $COPY_WHY_NOT"
 	done

@@ -976,6 +976,15 @@ md has bad blocks of loop2 in its list"
 	[[ $(calls) == $'modules mirror\nlook' ]] || fail "$(calls)"
 }
 
+@test "a test that was stopped ends with 130, or with 1 if something of it stays" {
+	local code
+	for code in 0:130 1:1; do
+		run bash -c "lib=$PROJECT/lib; source \"\$lib/core/load.sh\"; need cmd/selftest
+selftest_place_clean() { return ${code%:*}; }; trap cmd_selftest_end_ EXIT; exit 130"
+		assert_failure "${code#*:}"
+	done
+}
+
 @test "after a test that has failed, the clean-up runs to its end, and none of its programs is left" {
 	selftest_place_clean() {
 		taken a && taken b && flock --nonblock "$ALIVE" echo 'nobody is left'
