@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need act/hotplug act/witness-update notes/witness observe/before-look observe/facts
-need world/md-check world/ramdisk
+need observe/members world/md-check world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,14 +27,23 @@ first_look() {
 # before anything decides whether they may come back: events beyond that count come from elsewhere.
 # The monitor of the array may not have recorded them yet.
 first_look_note_leavers_() {
-	local i
+	first_look_has_leavers || return 0
+	witness_update_witness
+	facts_observe
+	[[ ${F[mend]-} != yes ]] || hotplug_look
+}
+
+# first_look_has_leavers: has a leg left this run of the array that the record does not know to have
+# left, whether its disk is there or not?
+first_look_has_leavers() {
+	local i legs=0 NODES
+	for i in ${F[witness.legs]}; do legs=$((legs + 1)); done
+	members_in_sync
+	((${#NODES[@]} >= legs)) || return 0
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.joined]-} == yes && ${F[leg.$i.noted]-} != yes ]] || continue
-		witness_update_witness
-		facts_observe
-		[[ ${F[mend]-} != yes ]] || hotplug_look
-		return
+		[[ ${F[leg.$i.joined]-} != yes || ${F[leg.$i.noted]-} == yes ]] || return 0
 	done
+	return 1
 }
 
 # first_look_record_is_same: is the record still the one that the facts come from? The monitor, or

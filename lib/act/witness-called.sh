@@ -1,6 +1,6 @@
 # Tells which legs were in an array until it ended, from the superblocks of those legs from which it
-# has just been started. md's first write replaces what they say. For act/witness-update.sh, whose
-# variables this uses.
+# has just been started, and which had left. md's first write replaces what they say. For
+# act/witness-update.sh, whose variables this uses.
 # shellcheck shell=bash disable=SC2154 # variables of act/witness-update.sh
 
 need world/superblock
@@ -31,6 +31,44 @@ witness_called_absent() {
 	for entry in $active; do
 		[[ " $numbers " == *" ${entry%:*} "* ]] || witness_called_is_here_ "$entry" ||
 			return 0
+	done
+	return 1
+}
+
+# witness_called_departed EVENTS: adds to the caller's departed the legs that md writes to although
+# they are not vouched for (LEG:), and those that have left (LEG:EVENTS). In an array that has just
+# been started, to which md has not yet written, the members say whether a leg was in sync to the
+# end; its last update may have been one more. If it was not, the record is the last that is known.
+witness_called_departed() {
+	local leg events
+	for leg in "${here[@]}"; do
+		[[ " ${legs[*]} " == *" $leg "* ]] || departed+=("$leg:")
+	done
+	for leg in ${F[witness.seen]-}; do
+		[[ " ${here[*]} " != *" $leg "* && " ${departed[*]} " != *" $leg:"* ]] || continue
+		events=$1
+		[[ ${F[array.readauto]-} != yes ]] || {
+			[[ -z ${F[witness.events]} ]] || witness_called_ "$leg" ||
+				events=${F[witness.events]}
+			events=$((events + 1))
+		}
+		departed+=("$leg:$events")
+	done
+}
+
+# witness_called_ UUID: is this disk leg, which is no member, called active (NUMBER:SLOT in the
+# caller's active)? If its disk is away, so that nobody knows its number: may it be, since a device
+# is called active that is neither a member (by the caller's numbers) nor the ramdisk of the record?
+witness_called_() {
+	local i entry
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ ${F[leg.$i.device_uuid]-} == "$1" ]] || continue
+		[[ " $active " == *" ${F[leg.$i.number]}:${F[leg.$i.role]} "* ]]
+		return
+	done
+	for entry in $active; do
+		[[ " $numbers " == *" ${entry%:*} "* ||
+			$entry == "${F[witness.ram_number]-}:${F[witness.ram_slot]}" ]] || return 0
 	done
 	return 1
 }

@@ -117,7 +117,7 @@ witness_update_is_as_far_() {
 # disk legs in sync that lack blocks, which no record says. In both cases the facts of the record
 # are set to say that only the RAM leg was good, whether the record can be written or not.
 witness_update_last_copy_() {
-	local key value
+	local key value here=() legs=() departed=()
 	local -A says=()
 	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] &&
 		ramdisk_note_is_node "${F[ram.node]}" || return 0
@@ -132,7 +132,9 @@ witness_update_last_copy_() {
 	} || disks_lack_when_stopped "${says[events]}" || return 0
 	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array \
 was stopped; its record did not say so yet"
-	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" '' '' || {
+	witness_called_departed "${says[events]}"
+	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" '' '' \
+		"${departed[@]}" || {
 		if (($? == 2)) && [[ ${1-} != again ]]; then
 			before_look_witness
 			witness_update_last_copy_ again
@@ -183,7 +185,8 @@ $WITNESS_UPDATE_TRIES tries; it says what that program saw"
 # witness_update_once_ [no-ram-slot|"" [filling]]: the same, once. Returns 2, and writes nothing,
 # when another program has written the record since; 3 when no leg that F calls in sync can be read.
 witness_update_once_() {
-	local events legs here=() slot good=0 places=() filled also='' full='' now NODES COMPLETE
+	local events legs here=() slot good=0 places=() filled also='' full='' now departed=() \
+	numbers='' active='' NODES COMPLETE
 	[[ ${F[array.state]} == active && -z ${F[record.why]-} ]] || return 0
 	old_name_take || {
 		log_error "${F[name]}: the records of its array under the name ${F[record.from]} \
@@ -212,7 +215,8 @@ could not be taken over; is $STATE writable?"
 	}
 	witness_update_filled_ "${2-}"
 	witness_update_slot_ "${1-}"
-	witness_update_write_ "$events" "$slot" "$filled" "$also" "${legs[@]}" || {
+	witness_called_departed "$events"
+	witness_update_write_ "$events" "$slot" "$filled" "$also" "${legs[@]}" "${departed[@]}" || {
 		(($? != 2)) || return 2
 		witness_update_none_
 		return
@@ -260,8 +264,8 @@ witness_update_slot_() { # no-ram-slot|""
 	fi
 }
 
-# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER FILLED ALSO [LEG…]: calls witness_write for the
-# record that F was filled from, and with the legs that are to be given up.
+# witness_update_write_ EVENTS RAM_SLOT:RAM_NUMBER FILLED ALSO [LEG…] [LEG:[EVENTS]…]: calls
+# witness_write for the record that F was filled from, and with the legs that are to be given up.
 witness_update_write_() {
 	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "${@:1:4}" \
 		"${F[witness.give_up]-}" "${@:5}" || return
@@ -315,8 +319,8 @@ ${COMPLETE[*]}"
 # them calls every slot active, even one whose member is being rebuilt (super_1_sync() in linux
 # drivers/md/md.c), or if witness_called_absent finds a leg.
 witness_update_members_() {
-	local node key value numbers='' active=''
-	events=0 legs=() here=() good=${#COMPLETE[@]}
+	local node key value
+	events=0 legs=() here=() numbers='' active='' good=${#COMPLETE[@]}
 	for node in "${NODES[@]}"; do
 		while IFS='=' read -r key value; do
 			case $key in
@@ -335,13 +339,17 @@ witness_update_members_() {
 }
 
 # Adds to the caller's places the disk legs that are being rebuilt: no record names them yet, and if
-# the rebuild is cut off, they have to be recognised.
+# the rebuild is cut off, they have to be recognised. Adds them to departed as well: md writes to
+# them.
 witness_update_built_() {
 	local i facts
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == recovering ]] || continue
 		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
 		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] ||
-			places+=("${BASH_REMATCH[1]} ${F[leg.$i.node]}")
+			{
+				places+=("${BASH_REMATCH[1]} ${F[leg.$i.node]}")
+				departed+=("${BASH_REMATCH[1]}:")
+			}
 	done
 }

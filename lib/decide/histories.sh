@@ -36,21 +36,33 @@ histories_calls_missing() {
 	[[ $SLOT == "${F[leg.$2.role]}" ]] || {
 		((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) && return || return 1
 	}
-	histories_is_ram_instead_ "$1" "$2"
+	histories_is_another_ "$1" "$2"
 }
 
-# histories_is_ram_instead_ I J: does leg I mean the RAM leg by leg J's number and slot? A witness
-# that vouches for I and not for J shows that. Without a witness it is possible when md hands out
-# that number again and J does not know I: then neither is believed to know the other.
-histories_is_ram_instead_() {
+# histories_is_another_ I J: does leg I mean another device by leg J's number and slot? A witness
+# that vouches for I and not for J shows that it is the RAM leg. Otherwise it may be a member that I
+# got when it was used without J, if md hands out that number again and J does not know I. Without a
+# witness, neither is then believed to know the other. With one, leg I is believed if it has no more
+# events than when it left; or, if it has not left by then, when it has nothing that is later than
+# the witness, or calls the RAM leg active as well.
+histories_is_another_() {
 	local SLOT
-	if [[ -n ${F[witness.events]} ]]; then
-		[[ ${F[witness.ram_number]} == "${F[leg.$2.number]}" ]] &&
-			histories_witness_agrees "$1" && ! histories_witness_agrees "$2"
-	else
-		((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) &&
-			! histories_slot_of "$2" "${F[leg.$1.number]}"
-	fi
+	[[ -z ${F[witness.events]} || ${F[witness.ram_number]} != "${F[leg.$2.number]}" ]] ||
+		! histories_witness_agrees "$1" || histories_witness_agrees "$2" || return 0
+	((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) &&
+		! histories_slot_of "$2" "${F[leg.$1.number]}" || return 1
+	[[ -z ${F[witness.events]} ]] || histories_used_since "$1" || {
+		((${F[leg.$1.events]} > ${F[witness.events]})) && ! histories_calls_ram_active "$1"
+	}
+}
+
+# histories_used_since I: does the witness show that leg I was written to after it had left? Not for
+# one that is incomplete: a rebuild that was cut off adds events as well.
+histories_used_since() {
+	local left=" ${F[witness.departed]} " uuid=${F[leg.$1.device_uuid]}
+	[[ -n $uuid && -z ${F[leg.$1.recovery]} && $left == *" $uuid:"* ]] || return 1
+	left=${left#*" $uuid:"}
+	((${F[leg.$1.events]} > ${left%% *}))
 }
 
 # histories_calls_ram_active I: does leg I's superblock call the RAM leg that the witness describes

@@ -139,12 +139,24 @@ hardware_note() {
 		kept+=("${leg%% *} $HARDWARE")
 	done
 	hardware_drop_ "$uuids"
-	[[ $(printf '%s\n' "${lines[@]}" | sort) != "$(printf '%s\n' "${kept[@]}" | sort)" ]] ||
-		return 0
+	! hardware_is_noted_ || return 0
 	printf -v text '%s\n' "${kept[@]}"
 	printf '%s' "$text" | act_file "$file" 600 ||
 		log_warning "$1: $file could not be written, so a leg that moves to other hardware \
 is not noticed"
+}
+
+# hardware_is_noted_: are the caller's kept and its lines the same, in whatever order? It starts no
+# process: the monitor asks at each look.
+hardware_is_noted_() {
+	local line rest=$'\n'
+	((${#lines[@]} == ${#kept[@]})) || return 1
+	((${#lines[@]} == 0)) || printf -v rest '\n%s' "${lines[@]}"
+	rest+=$'\n'
+	for line in "${kept[@]}"; do
+		[[ $rest == *$'\n'"$line"$'\n'* ]] || return 1
+		rest=${rest/$'\n'"$line"$'\n'/$'\n'}
+	done
 }
 
 # hardware_line_ KEY: sets LINE to the one of the caller's lines that has this first word, or to

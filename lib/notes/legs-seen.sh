@@ -139,7 +139,8 @@ legs_seen_note_in_sync() {
 	[[ -z $DRY_RUN ]] || return 0
 	md_state_run "${F[array.md]}"
 	[[ -n $MD_RUN ]] || return 0
-	written=" $* $(legs_seen_recovering_)"
+	written=" $* "
+	legs_seen_recovering_
 	! [[ -e $RUN/${F[name]}.joined ]] || mapfile -t known <"$RUN/${F[name]}.joined"
 	before=${known[*]-}
 	[[ ${known[0]-} == "$MD_RUN" ]] || known=("$MD_RUN")
@@ -195,14 +196,14 @@ legs_seen_left() {
 	done
 }
 
-# legs_seen_recovering_: prints the device UUIDs of the disk legs that md is rebuilding, and so
-# writes to, each followed by a blank.
+# legs_seen_recovering_: adds to the caller's written the device UUIDs of the disk legs that md is
+# rebuilding, and so writes to, each followed by a blank.
 legs_seen_recovering_() {
 	local i facts
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.state]} == recovering ]] || continue
 		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
-		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || printf '%s ' "${BASH_REMATCH[1]}"
+		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || written+="${BASH_REMATCH[1]} "
 	done
 }
 

@@ -11,7 +11,8 @@ readonly WITNESS_TEXT_LEFT='its claim was removed, and since then nothing record
 # value "absent".
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
 	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' \
-	WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$'
+	WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$' \
+	WITNESS_FORM_DEPARTED='^(absent|( ?[0-9a-f-]+:(0|[1-9][0-9]{0,17}))*)$'
 declare -gA WITNESS_FORM=(
 	[void]='^absent$'
 	[was]='^absent$'
@@ -20,6 +21,7 @@ declare -gA WITNESS_FORM=(
 	[filled]="^(absent|$WITNESS_FORM_NUMBER?)\$"
 	[generation]=$WITNESS_NUMBER
 	[life]=$WITNESS_FORM_LIFE
+	[departed]=$WITNESS_FORM_DEPARTED
 	[ram_slot]=$WITNESS_FORM_SLOT
 	[ram_number]=$WITNESS_FORM_SLOT
 )
@@ -30,6 +32,7 @@ declare -gA WITNESS_FORM_VOID=(
 	[events]='^absent$'
 	[generation]=$WITNESS_NUMBER
 	[life]=$WITNESS_FORM_LIFE
+	[departed]=$WITNESS_FORM_DEPARTED
 )
 readonly WITNESS_FORM WITNESS_FORM_VOID
 
@@ -91,7 +94,7 @@ witness_text_lacks_() { # CODE: of the caller's file. Returns 1.
 witness_text_lines_() {
 	local line
 	for line; do
-		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|life|left|given|seen|doubted)=([0-9a-f\ -]*)$ ]] ||
+		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|life|left|given|seen|doubted|departed)=([0-9a-f\ :-]*)$ ]] ||
 			return 1
 		[[ -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || return 1
 		WITNESS[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}

@@ -20,15 +20,17 @@ readonly WITNESS_SEEN=384
 # legs that are remembered: as many as md numbers (init_super1() in mdadm's super1.c)
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation life
-# left given seen doubted). Returns 1, with WITNESS_WHY, when there is none to trust: then WITNESS
-# is empty or, for a void one, has uuid void was generation life left given seen doubted. legs:
+# left given seen doubted departed). Returns 1, with WITNESS_WHY, when there is none to trust: then
+# WITNESS is empty or, for a void one, has uuid void was generation life left given seen doubted
+# departed. legs:
 # device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg
 # was. ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the event count
 # at which every slot was last seen filled. Version 0.1.0 wrote only legs, events, ram_slot and
 # generation. left: with no legs, those that were in sync last. given: legs that a person has given
 # up by starting without them. seen: all disk legs that were ever in sync, the latest last. doubted:
 # what was in sync, too, but may not have been a disk leg: the device of RAM=, and what only a copy
-# has seen. life: a UUID that a record keeps from its beginning; a record that is begun anew has
+# has seen. departed: legs that have left ("UUID:EVENTS"), and the most events that each can have
+# had by then. life: a UUID that a record keeps from its beginning; a record that is begun anew has
 # another. Sets WITNESS_KNOWN to the disk legs that the record on the root file system names,
 # whatever a copy says.
 # Where there is a second copy (notes/witness-copy.sh), the one with the later generation counts:
@@ -129,7 +131,7 @@ witness_of_two_lives_() {
 	fi
 	WITNESS=([uuid]=${own[uuid]} [generation]=${own[generation]} [life]=${own[life]}
 		[left]=${own[left]-} [given]=${own[given]} [seen]=${own[seen]}
-		[doubted]=${own[doubted]})
+		[doubted]=${own[doubted]} [departed]=${own[departed]-})
 	[[ -z $events ]] || {
 		WITNESS_COUNTS=copy
 		WITNESS[legs]='' WITNESS[events]=$events
@@ -140,8 +142,10 @@ witness_of_two_lives_() {
 	return 1
 }
 
-# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]: writes
-# the record. LEG: device UUIDs of the disk legs in sync, none when only the RAM leg is. GENERATION:
+# witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]
+# [LEG:[EVENTS]…]: writes the record. LEG: device UUIDs of the disk legs in sync, none when only the
+# RAM leg is. LEG:EVENTS: one that has left, when it had no more events than that; if the record has
+# a count for it, that stays. LEG: with no count is one that md writes to. GENERATION:
 # that of the record that was there when the caller began to look (0: none); if there is another one
 # now, nothing is written; empty: any. FILLED=yes: every slot is filled, or may have been. ALSO is
 # in sync too, but is not a disk leg. GIVE_UP: legs, separated by blanks, that are given up from now
@@ -180,9 +184,13 @@ witness_alone_() { # FUNCTION NAME…
 
 witness_write_() {
 	local name=$1 uuid=$2 seen_generation=$3 events=$4 slot=${5%%:*} ram_number='' left='' \
-		full=$6 also=$7 give_up=$8 filled given seen=() doubted=() generation life
+		full=$6 also=$7 give_up=$8 filled given seen=() doubted=() generation life \
+		legs=() departed=() leg
 	[[ $5 != *:* ]] || ram_number=${5#*:}
-	shift 8
+	for leg in "${@:9}"; do
+		if [[ $leg == *:* ]]; then departed+=("$leg"); else legs+=("$leg"); fi
+	done
+	set -- "${legs[@]}"
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
 	WITNESS_GENERATION=${WITNESS[generation]:-0}
 	[[ ${seen_generation:-$WITNESS_GENERATION} == "$WITNESS_GENERATION" ]] || return 2
@@ -200,6 +208,7 @@ witness_write_() {
 	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" ||
 		${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" ||
 		${WITNESS[seen]-}:${WITNESS[doubted]-} != "${seen[*]}:${doubted[*]}" ||
+		${WITNESS[departed]-} != "${departed[*]}" ||
 		${WITNESS[life]-} != "$life" ||
 		${WITNESS[events]-}:${WITNESS[filled]-} != "$events:$filled" ||
 		${WITNESS[ram_slot]-}:${WITNESS[ram_number]-} != "$slot:$ram_number" ]] || {
@@ -239,7 +248,7 @@ vouches for no disk; when that is fixed: ramraid claim $1"
 }
 
 witness_void_lines_() { # NAME UUID VOID WAS
-	local left=${WITNESS[left]-} given seen=() doubted=() generation life
+	local left=${WITNESS[left]-} given seen=() doubted=() departed=() generation life
 	witness_remembered_ '' ''
 	witness_lines_ "$1" "uuid=$2" "void=$3" "generation=$generation" "was=$4"
 }
@@ -249,7 +258,7 @@ witness_void_lines_() { # NAME UUID VOID WAS
 # say so, too. If that can't be written, a record that says the contrary is deleted. Returns 1 when
 # a power cut might bring that back.
 witness_void_own_() {
-	local left=${WITNESS[left]-} given seen=() doubted=() generation life
+	local left=${WITNESS[left]-} given seen=() doubted=() departed=() generation life
 	witness_remembered_ '' ''
 	witness_lines_ "$1" "uuid=$2" legs= "events=${WITNESS[events]}" \
 		"filled=${WITNESS[filled]-}" "ram_slot=${WITNESS[ram_slot]-}" \
@@ -261,7 +270,7 @@ witness_void_own_() {
 }
 
 # witness_remembered_ ALSO GIVE_UP LEG…: sets the caller's given, seen, doubted, generation and
-# life, with these legs in sync.
+# life, with these legs in sync; and completes departed (LEG:EVENTS, LEG:).
 witness_remembered_() {
 	local leg also=$1 give_up=$2
 	shift 2
@@ -280,15 +289,29 @@ witness_remembered_() {
 	done
 	((${#seen[@]} <= WITNESS_SEEN)) || seen=("${seen[@]: -WITNESS_SEEN}")
 	((${#doubted[@]} <= WITNESS_SEEN)) || doubted=("${doubted[@]: -WITNESS_SEEN}")
+	witness_departed_ "$@"
 }
 
-# witness_lines_ NAME LINE…: writes these lines, and the caller's life, left, given, seen and
-# doubted, to the record and its copy; doubted even when it is empty (witness_known_). Then sets
+# witness_departed_ LEG…: completes the caller's departed (LEG:EVENTS, LEG:) with what the record
+# has, and takes out of it the legs that are not remembered, that are in sync, or that md writes to.
+witness_departed_() {
+	local entry here=" $* " new=() known=" ${seen[*]} "
+	for entry in "${departed[@]}"; do [[ $entry != *: ]] || here+="${entry%:} "; done
+	for entry in ${WITNESS[departed]-} "${departed[@]}"; do
+		[[ $here == *" ${entry%:*} "* || $known != *" ${entry%:*} "* ||
+			" ${new[*]}" == *" ${entry%:*}:"* ]] || new+=("$entry")
+	done
+	departed=("${new[@]}")
+}
+
+# witness_lines_ NAME LINE…: writes these lines, and the caller's life, left, given, seen, departed
+# and doubted, to the record and its copy; doubted even when empty (witness_known_). Then sets
 # WITNESS_GENERATION to the caller's generation. Returns 1 when it can't be made durable.
 witness_lines_() {
 	local text code=0
 	printf -v text '%s\n' "${@:2}" ${life:+"life=$life"} ${left:+"left=$left"} \
-		${given:+"given=$given"} ${seen:+"seen=${seen[*]}"} "doubted=${doubted[*]}"
+		${given:+"given=$given"} ${seen:+"seen=${seen[*]}"} \
+		${departed:+"departed=${departed[*]}"} "doubted=${doubted[*]}"
 	# Write the copy even so: otherwise an old one would vouch, like the old record, for legs
 	# that have left.
 	act_text_anyhow "$STATE/$1.witness" "${text%$'\n'}"$'\n' 600 || code=1

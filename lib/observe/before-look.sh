@@ -105,7 +105,8 @@ before_look_witness() {
 	# These come from a witness that vouches for nothing as well.
 	F[witness.left]=${WITNESS[left]-} F[witness.given]=${WITNESS[given]-} \
 		F[witness.seen]=${WITNESS[seen]-} F[witness.was]=${WITNESS[was]-} \
-		F[witness.doubted]=${WITNESS[doubted]-} F[witness.known]=$WITNESS_KNOWN
+		F[witness.doubted]=${WITNESS[doubted]-} F[witness.known]=$WITNESS_KNOWN \
+		F[witness.departed]=${WITNESS[departed]-}
 	before_look_refill_
 }
 

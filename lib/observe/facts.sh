@@ -305,7 +305,7 @@ readonly FACTS_BLANK='
 	copy.state=none copy.why record.from record.why rescue.image rescue.disk
 	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number
 	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up
-	witness.generation witness.counts witness.doubted witness.known
+	witness.generation witness.counts witness.doubted witness.known witness.departed
 	array.md array.state array.level=raid1 array.sync=idle array.done
 	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
 	array.bitmap=internal

@@ -760,7 +760,7 @@ exhaustive() {
 				# With every disk there these take turns: it halves the time.
 				[[ "$a $b" == *absent* ]] ||
 					modes=("${modes[states % 3]}") \
-						times=("${times[states % 2]}")
+					times=("${times[states % 2]}")
 				for mode in "${modes[@]}"; do
 					for time in "${times[@]}"; do
 						exhaustive_state
@@ -1076,6 +1076,43 @@ slots_adopted() {
 		leg.0.events=300 witness.events= witness.legs= witness.ram_slot= witness.ram_number=
 	[[ $ACTION == assemble && ${ARGUMENTS[*]} == 'sda sdb' ]] ||
 		fail "$ACTION ${ARGUMENTS[*]}: $WHY"
+}
+
+# A was used alone elsewhere, and a ramdisk got the number and the slot of B there, which is away.
+@test "start: what a disk says about a number that md hands out again is believed only up to when it left" {
+	local row=(stopped-2 leg.0.number=1 leg.0.role=0 'leg.0.roles=1:0 2:1' leg.0.raid_disks=2
+		leg.0.events=150 leg.1.number=2 leg.1.role=1 leg.1.roles=2:1 leg.1.raid_disks=2
+		leg.1.events=300 witness.events=140 witness.ram_slot=0 witness.ram_number=3
+		witness.why=)
+	# Both have changed since the record.
+	decides refuse "${row[@]}" "witness.legs=$slots_a $slots_b"
+	because 'have been used without each other'
+	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_a $slots_b" witness.events=150
+	# It also calls the RAM leg active.
+	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_a $slots_b" \
+		'leg.0.roles=1:0 2:1 3:2' witness.ram_slot=2
+	# A left before the record: with how many events?
+	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_b" witness.events=290
+	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_b" witness.events=290 \
+		"witness.departed=$slots_c:1 $slots_a:150"
+	decides refuse "${row[@]}" "witness.legs=$slots_b" witness.events=290 \
+		"witness.departed=$slots_a:149"
+	because 'have been used without each other'
+	# md does not hand out that number again.
+	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_b" witness.events=290 \
+		"witness.departed=$slots_a:149" leg.0.raid_disks=3
+}
+
+@test "running: a disk that has more events than when it left is not put back for what it says about a number that md hands out again" {
+	local row=(whole-2 leg.1.slot=1 leg.1.number=2 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok
+		"leg.0.uuid=$ME" leg.0.number=1 leg.0.role=0 'leg.0.roles=1:0 2:1' leg.0.raid_disks=2
+		leg.0.events=150 "leg.0.device_uuid=$slots_a" waited=99 array.events=302
+		witness.events=300 "witness.legs=$slots_b" witness.filled=1 mend=yes ram.number=3)
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:150"
+	decides 'done' "${row[@]}" "witness.departed=$slots_a:149"
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:149" leg.0.raid_disks=3
+	# It was being rebuilt when it left again: that is where its events are from.
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:149" leg.0.recovery=2048
 }
 
 @test "running: a disk with a history of its own is not put back, even if its slot looks right" {

@@ -330,7 +330,7 @@ assembles() {
 	actions 1
 	observe() { F[ram.state]=none && back 1; }
 	drives 0
-	[[ $(calls) == $'readd 1\nmake_ram\n'*end* ]] || fail "$(calls)"
+	[[ $(calls) == $'witness\nreadd 1\nmake_ram\n'*end* ]] || fail "$(calls)"
 }
 
 @test "an outage that is over before anything else has looked is recorded" {
@@ -344,7 +344,7 @@ assembles() {
 	echo "$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none 1000 0 0 0 0 0 0" >"$file"
 	observe() { case $(calls) in *readd*) before_look_configured ;; *) back 1 ;; esac }
 	drives 0
-	did $'readd 1\nwitness\nend whole'
+	did $'witness\nreadd 1\nwitness\nend whole'
 	[[ $(<"$file") =~ ^"$id b0b0b0b0-0000-4000-8000-000000000001 md127 12 none \
 1000 "[1-9][0-9]+" 0 0 0 0 0"$ ]] ||
 		fail "$(<"$file")"

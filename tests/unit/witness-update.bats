@@ -978,7 +978,7 @@ this array with a disk leg missing"
 	lists 3000 '' ''
 	witness_update_members_now_
 	[[ $WITNESS_UPDATE_NOW != "$WITNESS_UPDATE_WRITTEN" ]]
-	writes "$two"
+	writes "$two" "$one:"
 	# Together they have all of it.
 	lists 3000 4000 ''
 	writes "$one" "$two"
@@ -986,16 +986,53 @@ this array with a disk leg missing"
 	writes "$one" "$two"
 	# Only the RAM leg has it: none is good.
 	lists 3000 3000 ''
-	LACK=yes writes
+	LACK=yes writes "$one:" "$two:"
 	runs array.known=yes ram.state=none ram.node= ram.slot=
 	lists 3000 '' ''
-	writes "$two"
+	writes "$two" "$one:"
 	lists 3000 3000 ''
 	LACK=yes writes "$one" "$two"
 	# Each lacks something that the other has, and both lack something else.
 	printf '3000 8\n5000 8\n' >"$md/dev-sda/bad_blocks"
 	printf '3000 8\n6000 8\n' >"$md/dev-sdb/bad_blocks"
 	LACK=yes writes "$one" "$two"
+}
+
+@test "a record has the most events that a leg can have had when it left" {
+	local md=$R/sys/block/md127/md before="$one $two $three"
+	mkdir -p "$md"/dev-{sda,sdb,rd0}
+	departs() { # LEG:[EVENTS]…
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		witness_update
+		[[ $(calls) == "write 50 0:"*" $one${*:+ $*}" ]] || fail "$(calls), and not $*"
+	}
+	superblock_facts() {
+		printf 'sb=ok\nevents=50\nnumber=1\nroles=%s\ndevice_uuid=%s\n' "$ROLES" \
+			"$([[ $1 == */sda ]] && echo "$one" || echo "$two")"
+	}
+	ROLES=1:1
+	runs array.known=yes leg.1.state= leg.1.in= leg.1.node= "witness.seen=$before" \
+		"witness.legs=$one $two" witness.events=40
+	departs "$two:50" "$three:50"
+	# md writes to it.
+	runs array.known=yes leg.1.state=recovering "witness.seen=$before" "witness.legs=$one" \
+		witness.events=40
+	departs "$two:" "$three:50"
+	# The array has just been started. The other leg was in sync to the end, as this one says:
+	# its last update may have been one more.
+	runs array.known=yes leg.1.state= leg.1.in= leg.1.node= "witness.seen=$one $two" \
+		"witness.legs=$one $two" witness.events=40 array.readauto=yes witness.ram_number=3 \
+		ram.state=none ram.slot= ram.node=
+	ROLES='1:1 2:2 3:0'
+	departs "$two:51"
+	# It had left, nobody knows when: it was there at the time of the record.
+	ROLES='1:1 3:0'
+	departs "$two:41"
+	# Its disk is here, and another one is called active.
+	F[leg.1.device_uuid]=$two F[leg.1.number]=2 F[leg.1.role]=2 ROLES='1:1 5:0'
+	departs "$two:41"
+	ROLES='1:1 2:2'
+	departs "$two:51"
 }
 
 @test "a disk leg in sync that is not vouched for has not left, and a block that goes bad meanwhile is recorded next" {
@@ -1011,7 +1048,7 @@ this array with a disk leg missing"
 	witness_update
 	echo '3000 8' >"$md/dev-sda/bad_blocks"
 	witness_update
-	[[ $(calls) == *" $two" && $(<"$joined") != *"$one events"* ]] || fail "$(<"$joined")"
+	[[ $(calls) == *" $two $one:" && $(<"$joined") != *"$one events"* ]] || fail "$(<"$joined")"
 	# A block goes bad while the record is being written.
 	: >"$md/dev-sda/bad_blocks"
 	witness_write() { echo '3000 8' >"$md/dev-sda/bad_blocks"; }

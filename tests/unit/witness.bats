@@ -703,6 +703,36 @@ mounts() {
 	[[ ${WITNESS[seen]} == "$A $B" && ${WITNESS[doubted]} == "$N" && $WITNESS_KNOWN != *"$N"* ]]
 }
 
+@test "of a leg that has left, the record keeps the most events that it can have had then, until it is back" {
+	local C=cccccccc-0000-0000-0000-000000000001
+	departed() { # LEG:EVENTS…
+		witness_read data "$ID" || :
+		[[ ${WITNESS[departed]-} == "$*" ]] || fail "departed: ${WITNESS[departed]-}"
+	}
+	put 100 0 "$A" "$B" "$C"
+	departed
+	put 110 0 "$A" "$B:105" "$C:110"
+	departed "$B:105" "$C:110"
+	# The first count stays.
+	put 120 0 "$A" "$B:120"
+	departed "$B:105" "$C:110"
+	witness_void data "$ID"
+	departed "$B:105" "$C:110"
+	# One is in sync again, md writes to the other.
+	put 130 0 "$A" "$B" "$C:"
+	departed
+	# Nothing is kept of what never was a leg.
+	put 140 0 "$A" "$B" "$N:140"
+	departed
+	# Only the RAM leg is good.
+	put 150 0 "$A:150" "$B:150"
+	departed "$A:150" "$B:150"
+	[[ -z ${WITNESS[legs]} && ${WITNESS[left]} == "$A $B" ]]
+	for text in "$A" "$A:" "$A:1x" "$A:1:2" "$A:07"; do
+		damaged "uuid=$ID"$'\n'"legs=$A"$'\nevents=1\ngeneration=1\ndeparted='"$text"$'\n'
+	done
+}
+
 @test "the second copy: auto uses no file system that somebody can plug in, make up or serve, but on root's disk" {
 	local bus
 	disk() { # NODE NUMBER BUS

@@ -52,6 +52,8 @@ superblock_facts() {
 		real_superblock_facts "$1"
 	fi
 }
+# Here every superblock can be read at once.
+superblock_facts_patiently() { superblock_facts "$DEV/$1"; }
 # These start no processes: nothing here has to survive a power cut.
 act_text() { printf '%s' "$2" >"$1"; }
 mv() {
@@ -112,18 +114,9 @@ answer_look() { # WAITED
 
 # What drive asks before it acts: is there a leg to be written down now?
 answer_leavers() {
-	local i
 	facts_observe
 	first_look_is_done || witness_update_foreign_start
-	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.joined]-} != yes || ${F[leg.$i.noted]-} == yes ||
-			${F[array.known]} != yes ]] ||
-			{
-				say yes
-				return
-			}
-	done
-	say no
+	if [[ ${F[array.known]} == yes ]] && first_look_has_leavers; then say yes; else say no; fi
 }
 answer_changed() {
 	witness_update_members_now_

@@ -28,6 +28,15 @@ plant_slots_() {
 	F[ram.number]=${F[ram.slot]} F[witness.ram_number]=${F[witness.ram_slot]}
 }
 
+# A leg is believed about a number that md may have handed out again, whenever it left.
+plant_trusts-a-number-that-md-hands-out-again() {
+	histories_used_since() { return 1; }
+	histories_is_another_() {
+		[[ -n ${F[witness.events]} && ${F[witness.ram_number]} == "${F[leg.$2.number]}" ]] &&
+			histories_witness_agrees "$1" && ! histories_witness_agrees "$2"
+	}
+}
+
 # A leg is put back when it calls the slots of those in sync active, whatever was in them then.
 plant_puts-back-by-slots() {
 	readd_may() {

@@ -300,6 +300,7 @@ sub monitor {
 	publish();
 	say_to("begin $NAME");
 	record();
+	delete $_->{dev}{unseen} for complete($W{array});
 }
 sub record {
 	say_to('record');
@@ -593,7 +594,8 @@ my %STEP = (
 		$leg->{dev}{present} = 0;
 		fail_leg($arr, $leg);
 		remove_leg($arr, $leg) if rand() < .8;
-		monitor() if rand() < .85;
+		$leg->{dev}{unseen} = rand() >= .85;
+		monitor() unless $leg->{dev}{unseen};
 	},
 	ramgone => sub {
 		my $arr = $W{array} or return;
@@ -685,6 +687,8 @@ my %STEP = (
 	handaway => sub {
 		return unless $W{on};
 		my @away = grep { !$_->{present} } @{ $W{disks} } or return;
+		# To carry a disk away takes longer than a look of the monitor.
+		monitor();
 		$CLOCK += int(rand 400) - 200;
 		by_hand('meanwhile elsewhere, by hand: ' . names(@away), @away);
 		$W{flags}{elsewhere} = 1;
@@ -756,7 +760,7 @@ sub by_hand {
 	if (rand() < .4) {
 		my $ram = device('rd9');
 		$ram->{ram} = 1;
-		add_blank($arr, $ram);
+		number_excused(add_blank($arr, $ram), @by);
 	}
 	sync_all($arr) if rand() < .9;
 	for (1 .. rand 4) {
@@ -769,6 +773,13 @@ sub by_hand {
 	if (rand() < .7) { stop_array($arr) }
 	told('    then it has: ' . join ', ', map { "$_->{node} at $_->{sb}{events}" } @by);
 	$W{on} = $was;
+}
+# number_excused LEG DEVICE…: elsewhere, LEG got the number and the slot of a disk that is away. If
+# nobody looked when DEVICE left that one, nothing shows that it does not mean it.
+sub number_excused {
+	my ($leg, @by) = @_;
+	return unless grep { $_->{unseen} } @by;
+	die "end\n" if grep { $_->{sb} && $_->{sb}{number} == $leg->{number} } @{ $W{disks} };
 }
 # image_excused ARRAY: once md writes to an array that something else has started, nothing shows any
 # more how the array ended before: that a disk which is not among its members was put back to an
