@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths core/text
-need decide/give-up decide/health notes/contents notes/legs-seen world/disk world/md world/md-format
-need world/md-hold world/md-links world/md-state world/ramdisk-note world/superblock
+need decide/give-up decide/health notes/contents notes/legs-seen notes/witness world/disk world/md
+need world/md-format world/md-hold world/md-links world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -136,6 +136,21 @@ back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
 		return 1
 	}
 	legs_seen_note_again "${F[leg.$1.device_uuid]}"
+	disk_legs_returned_ "$1"
+}
+
+# disk_legs_returned_ I: writes down that md writes to leg I again. The monitor may not see that it
+# was back, if it leaves again at once.
+disk_legs_returned_() {
+	[[ -n ${F[leg.$1.device_uuid]} ]] || return 0
+	witness_return "${F[name]}" "${F[uuid]}" "${F[leg.$1.device_uuid]}" || {
+		log_warning "${F[name]}: its record could not be written; if ${F[leg.$1.dev]} \
+leaves again soon, it may not be put back automatically"
+		return 0
+	}
+	# Another writer has added what only a look can tell.
+	((WITNESS_GENERATION != ${F[witness.generation]:-0} + 1)) ||
+		F[witness.generation]=$WITNESS_GENERATION F[witness.departed]=$WITNESS_DEPARTED
 }
 
 # disk_legs_number_taken_ NODE: prints what to type when md has given the RAM leg the device number

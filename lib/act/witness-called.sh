@@ -38,13 +38,16 @@ witness_called_absent() {
 # witness_called_departed EVENTS: adds to the caller's departed the legs that md writes to although
 # they are not vouched for (LEG:), and those that have left (LEG:EVENTS). In an array that has just
 # been started, to which md has not yet written, the members say whether a leg was in sync to the
-# end; its last update may have been one more. If it was not, the record is the last that is known.
+# end; its last update may have been one more. If it was not, nobody knows how long it was: the
+# count is that of the record, the last that is known. While a member in sync can't be read, none is
+# taken for one that has left.
 witness_called_departed() {
 	local leg events
 	for leg in "${here[@]}"; do
 		[[ " ${legs[*]} " == *" $leg "* ]] || departed+=("$leg:")
 	done
-	for leg in ${F[witness.seen]-}; do
+	((${#here[@]} >= ${#NODES[@]})) || return 0
+	for leg in ${F[witness.seen]-} ${F[witness.legs]-}; do
 		[[ " ${here[*]} " != *" $leg "* && " ${departed[*]} " != *" $leg:"* ]] || continue
 		events=$1
 		[[ ${F[array.readauto]-} != yes ]] || {

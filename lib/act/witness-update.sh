@@ -117,7 +117,7 @@ witness_update_is_as_far_() {
 # disk legs in sync that lack blocks, which no record says. In both cases the facts of the record
 # are set to say that only the RAM leg was good, whether the record can be written or not.
 witness_update_last_copy_() {
-	local key value here=() legs=() departed=()
+	local key value here=() legs=() departed=() numbers='' active='' NODES=()
 	local -A says=()
 	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] &&
 		ramdisk_note_is_node "${F[ram.node]}" || return 0
@@ -269,7 +269,7 @@ witness_update_slot_() { # no-ram-slot|""
 witness_update_write_() {
 	witness_write "${F[name]}" "${F[uuid]}" "${F[witness.generation]}" "${@:1:4}" \
 		"${F[witness.give_up]-}" "${@:5}" || return
-	F[witness.generation]=$WITNESS_GENERATION
+	F[witness.generation]=$WITNESS_GENERATION F[witness.departed]=$WITNESS_DEPARTED
 }
 
 # witness_update_filled_ filling|"": sets the caller's filled to yes if every slot is filled, or

@@ -44,7 +44,8 @@ histories_calls_missing() {
 # got when it was used without J, if md hands out that number again and J does not know I. Without a
 # witness, neither is then believed to know the other. With one, leg I is believed if it has no more
 # events than when it left; or, if it has not left by then, when it has nothing that is later than
-# the witness, or calls the RAM leg active as well.
+# the witness, or calls the RAM leg active as well. One event may be md's own half step; a new
+# member adds more.
 histories_is_another_() {
 	local SLOT
 	[[ -z ${F[witness.events]} || ${F[witness.ram_number]} != "${F[leg.$2.number]}" ]] ||
@@ -52,7 +53,8 @@ histories_is_another_() {
 	((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) &&
 		! histories_slot_of "$2" "${F[leg.$1.number]}" || return 1
 	[[ -z ${F[witness.events]} ]] || histories_used_since "$1" || {
-		((${F[leg.$1.events]} > ${F[witness.events]})) && ! histories_calls_ram_active "$1"
+		((${F[leg.$1.events]} > ${F[witness.events]} + 1)) &&
+			! histories_calls_ram_active "$1"
 	}
 }
 
@@ -67,16 +69,18 @@ histories_used_since() {
 
 # histories_calls_ram_active I: does leg I's superblock call the RAM leg that the witness describes
 # active? It is recognised by its device number and slot; a witness of 0.1.0 has only the slot. The
-# numbers of disk legs do not count.
+# numbers of disk legs do not count; with the RAM leg's number, only if the slot is the leg's, too.
 histories_calls_ram_active() {
 	local i entry number=${F[witness.ram_number]} slot=${F[witness.ram_slot]} others=' '
-	for ((i = 0; i < ${F[members]}; i++)); do others+="${F[leg.$i.number]} "; done
+	for ((i = 0; i < ${F[members]}; i++)); do
+		others+="${F[leg.$i.number]}${number:+":${F[leg.$i.role]}"} "
+	done
 	for entry in ${F[leg.$1.roles]}; do
-		[[ $others != *" ${entry%:*} "* ]] || continue
 		if [[ -n $number ]]; then
-			[[ $entry != "$number:$slot" ]] || return 0
+			[[ $entry != "$number:$slot" || $others == *" $entry "* ]] || return 0
 		else
-			[[ -z $slot || ${entry#*:} != "$slot" ]] || return 0
+			[[ -z $slot || ${entry#*:} != "$slot" ||
+				$others == *" ${entry%:*} "* ]] || return 0
 		fi
 	done
 	return 1

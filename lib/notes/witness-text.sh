@@ -12,7 +12,7 @@ readonly WITNESS_TEXT_LEFT='its claim was removed, and since then nothing record
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
 	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' \
 	WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$' \
-	WITNESS_FORM_DEPARTED='^(absent|( ?[0-9a-f-]+:(0|[1-9][0-9]{0,17}))*)$'
+	WITNESS_FORM_DEPARTED='^(absent|([0-9a-f-]+:(0|[1-9][0-9]{0,17})( |$))*)$'
 declare -gA WITNESS_FORM=(
 	[void]='^absent$'
 	[was]='^absent$'

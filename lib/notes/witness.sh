@@ -21,18 +21,17 @@ readonly WITNESS_SEEN=384
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation life
 # left given seen doubted departed). Returns 1, with WITNESS_WHY, when there is none to trust: then
-# WITNESS is empty or, for a void one, has uuid void was generation life left given seen doubted
-# departed. legs:
-# device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the RAM leg
-# was. ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the event count
-# at which every slot was last seen filled. Version 0.1.0 wrote only legs, events, ram_slot and
-# generation. left: with no legs, those that were in sync last. given: legs that a person has given
-# up by starting without them. seen: all disk legs that were ever in sync, the latest last. doubted:
-# what was in sync, too, but may not have been a disk leg: the device of RAM=, and what only a copy
-# has seen. departed: legs that have left ("UUID:EVENTS"), and the most events that each can have
-# had by then. life: a UUID that a record keeps from its beginning; a record that is begun anew has
-# another. Sets WITNESS_KNOWN to the disk legs that the record on the root file system names,
-# whatever a copy says.
+# WITNESS is empty or, for a void one, has uuid void was generation life left given seen doubted.
+# legs: device UUIDs of the disk legs that were in sync, separated by blanks; empty when only the
+# RAM leg was. ram_slot, ram_number: the RAM leg's slot and device number, or empty. filled: the
+# event count at which every slot was last seen filled. Version 0.1.0 wrote only legs, events,
+# ram_slot and generation. left: with no legs, those that were in sync last. given: legs that a
+# person has given up by starting without them. seen: all disk legs that were ever in sync, the
+# latest last. doubted: what was in sync, too, but may not have been a disk leg: the device of RAM=,
+# and what only a copy has seen. departed: legs that have left ("UUID:EVENTS"), and the most events
+# that each can have had by then; fewer if that is not known. life: a UUID that a record keeps from
+# its beginning; a record that is begun anew has another. Sets WITNESS_KNOWN to the disk legs that
+# the record on the root file system names, whatever a copy says.
 # Where there is a second copy (notes/witness-copy.sh), the one with the later generation counts:
 # WITNESS_COUNTS is own or copy, and WITNESS_SPLIT is yes when the two differ. Generations of two
 # lives can't be compared: then neither vouches for a leg.
@@ -131,7 +130,7 @@ witness_of_two_lives_() {
 	fi
 	WITNESS=([uuid]=${own[uuid]} [generation]=${own[generation]} [life]=${own[life]}
 		[left]=${own[left]-} [given]=${own[given]} [seen]=${own[seen]}
-		[doubted]=${own[doubted]} [departed]=${own[departed]-})
+		[doubted]=${own[doubted]})
 	[[ -z $events ]] || {
 		WITNESS_COUNTS=copy
 		WITNESS[legs]='' WITNESS[events]=$events
@@ -145,15 +144,20 @@ witness_of_two_lives_() {
 # witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]
 # [LEG:[EVENTS]…]: writes the record. LEG: device UUIDs of the disk legs in sync, none when only the
 # RAM leg is. LEG:EVENTS: one that has left, when it had no more events than that; if the record has
-# a count for it, that stays. LEG: with no count is one that md writes to. GENERATION:
-# that of the record that was there when the caller began to look (0: none); if there is another one
-# now, nothing is written; empty: any. FILLED=yes: every slot is filled, or may have been. ALSO is
-# in sync too, but is not a disk leg. GIVE_UP: legs, separated by blanks, that are given up from now
+# a count for it, that stays. LEG: with no count is one that md writes to. GENERATION: that of the
+# record that was there when the caller began to look (0: none); if there is another one now,
+# nothing is written; empty: any. FILLED=yes: every slot is filled, or may have been. ALSO is in
+# sync too, but is not a disk leg. GIVE_UP: legs, separated by blanks, that are given up from now
 # on, unless they are in sync. Sets WITNESS_FILLED to the event count at which every slot was last
-# filled, and WITNESS_GENERATION to that of the record that is there afterwards. Returns 1 when it
-# can't be made durable, 2 when another one is there.
-WITNESS_FILLED='' WITNESS_GENERATION=0
+# filled, and WITNESS_GENERATION and WITNESS_DEPARTED to those of the record that is there
+# afterwards. Returns 1 when it can't be made durable, 2 when another one is there.
+WITNESS_FILLED='' WITNESS_GENERATION=0 WITNESS_DEPARTED=''
 witness_write() { witness_alone_ witness_write_ "$@"; }
+
+# witness_return NAME UUID LEG: notes that md writes to this leg again, so that its event count when
+# it left no longer applies. Sets WITNESS_GENERATION and WITNESS_DEPARTED. Returns 1 when it can't
+# be made durable.
+witness_return() { witness_alone_ witness_return_ "$@"; }
 
 # witness_void NAME UUID: makes the record vouch for no leg from now on. If it says that only the
 # RAM leg was good, that stays, because then nothing is started that lacks anything. Legs that are
@@ -204,6 +208,7 @@ witness_write_() {
 	# since then a person starts the array.
 	[[ ${WITNESS[void]-} != 2 || -n ${give_up// /} ]] || (($# == 0)) || return 0
 	witness_remembered_ "$also" "$give_up" "$@"
+	WITNESS_DEPARTED=${departed[*]}
 	# Nothing has changed, so spare the root file system a write at every look.
 	[[ $WITNESS_COUNTS != own || ${WITNESS[legs]-none} != "$*" ||
 		${WITNESS[left]-} != "$left" || ${WITNESS[given]-} != "$given" ||
@@ -217,6 +222,26 @@ witness_write_() {
 	}
 	witness_lines_ "$name" "uuid=$uuid" "legs=$*" "events=$events" "filled=$filled" \
 		"ram_slot=$slot" ${ram_number:+"ram_number=$ram_number"} "generation=$generation"
+}
+
+witness_return_() { # NAME UUID LEG
+	local left given seen=() doubted=() departed=("$3:") generation life
+	witness_read "$1" "$2" || return 0 # a void one has no counts
+	WITNESS_GENERATION=${WITNESS[generation]} WITNESS_DEPARTED=${WITNESS[departed]-}
+	[[ " $WITNESS_DEPARTED " == *" $3:"* ]] || return 0
+	left=${WITNESS[left]-}
+	# shellcheck disable=SC2086 # UUIDs
+	witness_remembered_ '' '' ${WITNESS[legs]}
+	WITNESS_DEPARTED=${departed[*]}
+	witness_same_lines_ "$1" "$2"
+}
+
+# witness_same_lines_ NAME UUID: writes the record in WITNESS again, with what the caller remembers.
+witness_same_lines_() {
+	witness_lines_ "$1" "uuid=$2" "legs=${WITNESS[legs]}" "events=${WITNESS[events]}" \
+		"filled=${WITNESS[filled]-}" "ram_slot=${WITNESS[ram_slot]-}" \
+		${WITNESS[ram_number]:+"ram_number=${WITNESS[ram_number]}"} \
+		"generation=$generation"
 }
 
 # The legs do not become "left": one of them may have gone since, long before the last. "was" has
@@ -249,7 +274,10 @@ vouches for no disk; when that is fixed: ramraid claim $1"
 
 witness_void_lines_() { # NAME UUID VOID WAS
 	local left=${WITNESS[left]-} given seen=() doubted=() departed=() generation life
+	# Nobody may have recorded what became of the legs since.
+	WITNESS[departed]=''
 	witness_remembered_ '' ''
+	WITNESS_DEPARTED=''
 	witness_lines_ "$1" "uuid=$2" "void=$3" "generation=$generation" "was=$4"
 }
 
@@ -260,10 +288,7 @@ witness_void_lines_() { # NAME UUID VOID WAS
 witness_void_own_() {
 	local left=${WITNESS[left]-} given seen=() doubted=() departed=() generation life
 	witness_remembered_ '' ''
-	witness_lines_ "$1" "uuid=$2" legs= "events=${WITNESS[events]}" \
-		"filled=${WITNESS[filled]-}" "ram_slot=${WITNESS[ram_slot]-}" \
-		${WITNESS[ram_number]:+"ram_number=${WITNESS[ram_number]}"} \
-		"generation=$generation" && return
+	witness_same_lines_ "$1" "$2" && return
 	WITNESS_GENERATION=$generation # the copy's
 	! witness_text_read "$STATE/$1.witness" "$2" || [[ -z ${WITNESS[legs]} ]] ||
 		act_put_away "$STATE/$1.witness"
@@ -281,7 +306,8 @@ witness_remembered_() {
 	for leg in ${WITNESS[given]-} $give_up; do
 		[[ " $* $also $given " == *" $leg "* ]] || given+=${given:+ }$leg
 	done
-	for leg in ${WITNESS[seen]-} "$@"; do
+	# Version 0.1.0 did not write down which legs had been seen.
+	for leg in ${WITNESS[seen]-${WITNESS[legs]-}} "$@"; do
 		[[ " ${seen[*]} $also " == *" $leg "* ]] || seen+=("$leg")
 	done
 	for leg in ${WITNESS[doubted]-} $also; do

@@ -1084,13 +1084,21 @@ slots_adopted() {
 		leg.0.events=150 leg.1.number=2 leg.1.role=1 leg.1.roles=2:1 leg.1.raid_disks=2
 		leg.1.events=300 witness.events=140 witness.ram_slot=0 witness.ram_number=3
 		witness.why=)
-	# Both have changed since the record.
+	# Both have changed since the record. One event is md's own half step.
 	decides refuse "${row[@]}" "witness.legs=$slots_a $slots_b"
 	because 'have been used without each other'
-	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_a $slots_b" witness.events=150
+	decides refuse "${row[@]}" "witness.legs=$slots_a $slots_b" witness.events=148
+	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_a $slots_b" witness.events=149
 	# It also calls the RAM leg active.
 	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_a $slots_b" \
 		'leg.0.roles=1:0 2:1 3:2' witness.ram_slot=2
+	# So it does if another leg, which left before, has that number and another slot.
+	decides 'assemble sdb' stopped-3 leg.0.number=1 leg.0.role=0 \
+		'leg.0.roles=1:0 2:1 3:2' leg.0.raid_disks=2 leg.0.events=150 leg.1.number=2 \
+		leg.1.role=1 leg.1.roles=2:1 leg.1.raid_disks=2 leg.1.events=300 leg.2.number=3 \
+		leg.2.role=3 'leg.2.roles=1:0 2:1 3:3' leg.2.events=90 witness.events=140 \
+		witness.ram_slot=2 witness.ram_number=3 witness.why= \
+		"witness.legs=$slots_a $slots_b"
 	# A left before the record: with how many events?
 	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_b" witness.events=290
 	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_b" witness.events=290 \

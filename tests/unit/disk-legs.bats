@@ -80,3 +80,34 @@ refused() {
 	act_write() { return 1; }
 	refused 'md does not release sdb, whose device is gone' disk_legs_remove_gone sdb
 }
+
+@test "a leg that md has taken back is no longer in the record with its event count when it left" {
+	local one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002
+	bits_own() { :; }
+	legs_seen_note_return() { :; }
+	md_readd() { [[ -z $REFUSES ]]; }
+	witness_write data "${F[uuid]}" '' 90 0:0 '' '' '' "$one" "$two" 2>/dev/null
+	witness_write data "${F[uuid]}" '' 100 0:0 '' '' '' "$one" "$two:99" 2>/dev/null
+	before_look_witness
+	[[ ${F[witness.departed]} == "$two:99" ]]
+	F[leg.1.device_uuid]=$two
+	REFUSES=yes
+	not disk_legs_readd 1 2>/dev/null
+	[[ ${F[witness.departed]} == "$two:99" ]]
+	REFUSES=''
+	disk_legs_readd 1 2>/dev/null
+	[[ -z ${F[witness.departed]} ]]
+	first_look_record_is_same
+	before_look_witness
+	[[ -z ${F[witness.departed]} && ${F[witness.legs]} == "$one" ]]
+	# Somebody else has written the record since it was read: what it says is to be read again.
+	witness_write data "${F[uuid]}" '' 110 0:0 '' '' '' "$one" "$two:109" 2>/dev/null
+	disk_legs_readd 1 2>/dev/null
+	not first_look_record_is_same
+	[[ -z ${F[witness.departed]} ]]
+	# It can't be written.
+	witness_return() { return 1; }
+	run disk_legs_readd 1
+	assert_success
+	assert_output -p 'its record could not be written'
+}

@@ -704,7 +704,7 @@ mounts() {
 }
 
 @test "of a leg that has left, the record keeps the most events that it can have had then, until it is back" {
-	local C=cccccccc-0000-0000-0000-000000000001
+	local C=cccccccc-0000-0000-0000-000000000001 i
 	departed() { # LEG:EVENTS…
 		witness_read data "$ID" || :
 		[[ ${WITNESS[departed]-} == "$*" ]] || fail "departed: ${WITNESS[departed]-}"
@@ -716,8 +716,22 @@ mounts() {
 	# The first count stays.
 	put 120 0 "$A" "$B:120"
 	departed "$B:105" "$C:110"
+	# md writes to one of them again, which is not yet in sync.
+	witness_return data "$ID" "$B"
+	departed "$C:110"
+	[[ ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 120 && $WITNESS_DEPARTED == "$C:110" &&
+		${WITNESS[seen]} == "$A $B $C" && ${WITNESS[generation]} == "$WITNESS_GENERATION" ]]
+	i=$WITNESS_GENERATION
+	witness_return data "$ID" "$N"
+	((WITNESS_GENERATION == i))
+	put 125 0 "$A" "$B:125"
+	departed "$C:110" "$B:125"
+	# Nobody may have recorded what became of them since.
 	witness_void data "$ID"
-	departed "$B:105" "$C:110"
+	departed
+	witness_return data "$ID" "$B"
+	put 126 0 "$A" "$B:126" "$C:126"
+	departed "$B:126" "$C:126"
 	# One is in sync again, md writes to the other.
 	put 130 0 "$A" "$B" "$C:"
 	departed
@@ -728,7 +742,7 @@ mounts() {
 	put 150 0 "$A:150" "$B:150"
 	departed "$A:150" "$B:150"
 	[[ -z ${WITNESS[legs]} && ${WITNESS[left]} == "$A $B" ]]
-	for text in "$A" "$A:" "$A:1x" "$A:1:2" "$A:07"; do
+	for text in "$A" "$A:" "$A:1x" "$A:1:2" "$A:07" "$A:1$B:2" "$A:1-a:2" "$A:1  $B:2"; do
 		damaged "uuid=$ID"$'\n'"legs=$A"$'\nevents=1\ngeneration=1\ndeparted='"$text"$'\n'
 	done
 }

@@ -164,6 +164,10 @@ answer_rejoins() {
 	legs_seen_note_again "${F[leg.$1.device_uuid]}"
 	say ok
 }
+answer_returned() {
+	disk_legs_returned_ "$1"
+	say ok
+}
 answer_freeslot() {
 	witness_update_free_slot
 	say ok

@@ -409,6 +409,7 @@ sub act {
 		must_not_destroy($arr, $d, 'puts back');
 		told_bits($arr, split / /, say_to("own $args[0]"));
 		readd($arr, $d);
+		say_to("returned $args[0]");
 	}
 	elsif ($action eq 'add-leg') {
 		my $d = leg_device($args[0]);
