@@ -128,12 +128,19 @@ initramfs_by_unmkinitramfs_() { # FILE FOLDER
 	PATH=$bin:$PATH timeout --foreground "$INITRAMFS_SECONDS" unmkinitramfs "$1" "$2"
 }
 
-# lsinitrd unpacks into the current folder, by way of TMPDIR. It does not look into a file system
-# within the image (dracut's module "squash"), so an image that has one fails here.
+# lsinitrd unpacks into the current folder, by way of TMPDIR. It is called for each pattern in a
+# folder of its own: where it uses 3cpio (dracut 112), it takes several patterns, but fails at
+# the second, because the folder is not empty then. It does not look into a file system within the
+# image (dracut's module "squash"), so an image that has one fails here.
 initramfs_by_lsinitrd_() { # FILE FOLDER
-	(cd -- "$2" && TMPDIR=$INITRAMFS_WORK timeout --foreground "$INITRAMFS_SECONDS" \
-		lsinitrd --unpack "$1" '*bin/mdadm' 'etc/mdadm*' '*-root.img') &&
-		[[ -z $(find "$2" -maxdepth 1 -name '*-root.img' -print -quit) ]]
+	local pattern n=0
+	for pattern in '*bin/mdadm' 'etc/mdadm*' '*-root.img'; do
+		n=$((n + 1))
+		mkdir "$2/$n" || return 1
+		(cd -- "$2/$n" && TMPDIR=$INITRAMFS_WORK timeout --foreground \
+			"$INITRAMFS_SECONDS" lsinitrd --unpack "$1" "$pattern") || return 1
+	done
+	[[ -z $(find "$2" -maxdepth 2 -name '*-root.img' -print -quit) ]]
 }
 
 initramfs_close() {

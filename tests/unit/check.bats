@@ -180,13 +180,15 @@ unmkinitramfs() {
 	called unmkinitramfs "$1"
 	[[ -e $1.d/main || -e $1.d/etc ]] && cp -r "$1.d/." "$2"
 }
-# As dracut's: it unpacks where it is run, what the patterns take.
+# As dracut's: it unpacks where it is run, what the patterns take. With 3cpio, it wants an empty
+# folder for each of them.
 lsinitrd() {
 	local pattern file
 	called lsinitrd "$2"
-	[[ $1 == --unpack && $PWD == */ramraid-check.* && $TMPDIR == "${PWD%/*}" && -d $2.d ]] ||
+	[[ $1 == --unpack && $PWD == */ramraid-check.* && $TMPDIR == "${PWD%/*/*}" && -d $2.d ]] ||
 		return 1
 	for pattern in "${@:3}"; do
+		[[ -z $(ls -A) ]] || return 1
 		while IFS= read -r file; do
 			file=${file#"$2.d/"}
 			[[ $file == $pattern ]] || continue
@@ -482,7 +484,7 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	mkdir "$folder/usr" && mv "$folder/main/usr/sbin" "$folder/usr"
 	mv "$folder/main/etc/mdadm" "$folder" && rm -r "$folder/main"
 	finds not-claimed-initramfs
-	[[ $(calls | grep "initrd.img-$NEW") == "unmkinitramfs $R/boot/initrd.img-$NEW
+	[[ $(calls | grep "initrd.img-$NEW" | uniq) == "unmkinitramfs $R/boot/initrd.img-$NEW
 lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 }
 

@@ -72,7 +72,7 @@ steps() {
 	check 'the package installs; the initramfs of its trigger has nothing of ours' "$helpers"'
 		export DEBIAN_FRONTEND=noninteractive
 		apt-get install -y --no-install-recommends /root/ramraid.deb 2>&1 | tee /root/out
-		grep "dracut: Generating" /root/out; fails grep "dracut\[E\]" /root/out
+		grep -E "(dracut|update-initramfs): Generating" /root/out; fails grep "dracut\[E\]" /root/out
 		lsinitrd -m $image >/root/out
 		grep -x mdraid /root/out; fails grep -x ramraid /root/out'
 	# Somebody is notified of a failed disk, but nobody of every boot.
