@@ -144,7 +144,7 @@ superblock_is_sound() {
 }
 
 witnesses() { # COUNT
-	local - i
+	local - i leg
 	trap - DEBUG ERR
 	set -u
 	for ((i = 1; i <= $1; i++)); do
@@ -155,6 +155,11 @@ witnesses() { # COUNT
 				${WITNESS[ram_slot]-} =~ ^[0-9]{0,4}$ && -z $WITNESS_WHY ]] &&
 				((WITNESS[generation] > 0 && WITNESS[events] >= 0 && ${WITNESS[generation]} + 1 > 1 && ${WITNESS[events]} + 1 > 0)) ||
 				fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
+			for leg in ${WITNESS[departed]-}; do
+				[[ $leg =~ ^[0-9a-f-]+:(0|[1-9][0-9]{0,17})$ ]] ||
+					fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
+				COUNTS=$((COUNTS + 1))
+			done
 		else
 			[[ (${#WITNESS[@]} == 0 || (${WITNESS[void]} == 1 && ! -v WITNESS[legs] &&
 				! -v WITNESS[events] && ${WITNESS[generation]} -gt 0)) &&
@@ -166,11 +171,12 @@ witnesses() { # COUNT
 
 @test "fuzz: 400 witnesses are read or refused, and nothing is executed" {
 	libraries
-	local GOOD=0
+	local GOOD=0 COUNTS=0
 	input witness $((400 * TIMES)) "$C/state"
 	witnesses $((400 * TIMES)) 2>"$ERR"
 	silent
-	((GOOD > 40 * TIMES && GOOD < 360 * TIMES)) || fail "$GOOD are good"
+	((GOOD > 40 * TIMES && GOOD < 360 * TIMES && COUNTS > 10 * TIMES)) ||
+		fail "$GOOD are good, with $COUNTS counts"
 }
 
 gates() { # COUNT
