@@ -752,10 +752,11 @@ sub names { return join ' ', map { $_->{node} } @_ }
 
 sub by_hand {
 	my ($words, @by) = @_;
-	my $was = $W{on};
-	$W{on} = 0;
 	told($words);
 	my $arr = assemble(@by) or return told('    md does not start it');
+	# Nobody records what is written there.
+	my $was = $W{on};
+	$W{on} = 0;
 	must_equal_excused($arr);
 	image_excused($arr);
 	if (rand() < .4) {
