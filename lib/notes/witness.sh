@@ -196,7 +196,7 @@ witness_write_() {
 	done
 	set -- "${legs[@]}"
 	witness_read "$name" "$uuid" || : # none yet: this is the first generation
-	WITNESS_GENERATION=${WITNESS[generation]:-0}
+	WITNESS_GENERATION=${WITNESS[generation]:-0} WITNESS_DEPARTED=${WITNESS[departed]-}
 	[[ ${seen_generation:-$WITNESS_GENERATION} == "$WITNESS_GENERATION" ]] || return 2
 	(($# > 0)) || left=${WITNESS[legs]:-${WITNESS[left]-}}
 	# If no count is recorded, the current one is the latest that it can have been.
@@ -225,10 +225,10 @@ witness_write_() {
 }
 
 witness_return_() { # NAME UUID LEG
-	local left given seen=() doubted=() departed=("$3:") generation life
-	witness_read "$1" "$2" || return 0 # a void one has no counts
-	WITNESS_GENERATION=${WITNESS[generation]} WITNESS_DEPARTED=${WITNESS[departed]-}
-	[[ " $WITNESS_DEPARTED " == *" $3:"* ]] || return 0
+	local left given seen=() doubted=() departed=("$3:") generation life void=''
+	witness_read "$1" "$2" || void=yes # it has no counts
+	WITNESS_GENERATION=${WITNESS[generation]:-0} WITNESS_DEPARTED=${WITNESS[departed]-}
+	[[ -z $void && " $WITNESS_DEPARTED " == *" $3:"* ]] || return 0
 	left=${WITNESS[left]-}
 	# shellcheck disable=SC2086 # UUIDs
 	witness_remembered_ '' '' ${WITNESS[legs]}

@@ -760,7 +760,7 @@ exhaustive() {
 				# With every disk there these take turns: it halves the time.
 				[[ "$a $b" == *absent* ]] ||
 					modes=("${modes[states % 3]}") \
-					times=("${times[states % 2]}")
+						times=("${times[states % 2]}")
 				for mode in "${modes[@]}"; do
 					for time in "${times[@]}"; do
 						exhaustive_state

@@ -105,6 +105,13 @@ refused() {
 	disk_legs_readd 1 2>/dev/null
 	not first_look_record_is_same
 	[[ -z ${F[witness.departed]} ]]
+	# A void one has no counts; what the last record of another array had is not taken for its own.
+	witness_void data "${F[uuid]}" 2>/dev/null
+	before_look_witness
+	WITNESS_GENERATION=$((${F[witness.generation]} + 1)) WITNESS_DEPARTED=$one:7
+	disk_legs_readd 1 2>/dev/null
+	first_look_record_is_same
+	[[ -z ${F[witness.departed]} ]]
 	# It can't be written.
 	witness_return() { return 1; }
 	run disk_legs_readd 1
