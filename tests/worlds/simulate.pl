@@ -185,14 +185,16 @@ sub publish_array {
 		return unless $W{md_shown};
 		forget_array();
 		remove_tree("$ROOT/root/sys/class/block/md127");
-		unlink "$ROOT/root/dev/md127";
+		unlink glob "$ROOT/root/dev/md127*";
 		$W{md_shown} = 0;
 		return;
 	}
 	if (!$W{md_shown}) {
 		mkdir "$ROOT/root/$_" for $md, "$md/md", "$md/md/bitmap", 'sys/class/block/md127', 'sys/class/block/md127/holders';
 		put('sys/class/block/md127/size', "8192\n");
-		put('dev/md127', '');
+		put('dev/md127', "\0" x 8192);
+		put('dev/md127.facts', "sb=none\n");
+		put('dev/md127.words', ' ' . join(' ', ('00000000') x 1024) . "\n");
 		$W{md_shown} = 1;
 	}
 	my $rec = grep { $_->{state} eq 'recovering' && $_->{slot} >= 0 } @{ $arr->{legs} };
