@@ -68,15 +68,18 @@ initramfs_file() {
 	return 1
 }
 
-# initramfs_open RELEASE: sets INITRAMFS to a folder with the files of mdadm in this initramfs. The
-# image is unpacked once, however many arrays ask. Returns 1, with INITRAMFS_WHY, when its contents
-# can't be seen. initramfs_close removes all these folders.
-declare -gA INITRAMFS_OPEN=()
+# initramfs_open RELEASE: sets INITRAMFS to a folder with the files of mdadm in this initramfs.
+# Returns 1, with INITRAMFS_WHY, when its contents can't be seen. Either way the image is unpacked
+# once, however many arrays ask. initramfs_close removes all these folders.
+declare -gA INITRAMFS_OPEN=() INITRAMFS_UNSEEN=()
 INITRAMFS_WORK=''
 initramfs_open() {
 	local file
-	INITRAMFS=${INITRAMFS_OPEN["$1"]-} INITRAMFS_WHY=''
-	[[ -z $INITRAMFS ]] || return 0
+	INITRAMFS=${INITRAMFS_OPEN["$1"]-} INITRAMFS_WHY=${INITRAMFS_UNSEEN["$1"]-}
+	[[ -z $INITRAMFS$INITRAMFS_WHY ]] || {
+		[[ -z $INITRAMFS_WHY ]]
+		return
+	}
 	if ! file=$(initramfs_file "$1"); then
 		INITRAMFS_WHY="no initramfs for it in $BOOT"
 	elif ! initramfs_can_read_ "$file"; then
@@ -86,12 +89,14 @@ initramfs_open() {
 	elif ! initramfs_unpack_ "$1" "$file"; then
 		INITRAMFS_WHY="that $file can not be unpacked"
 	fi
+	INITRAMFS_UNSEEN["$1"]=$INITRAMFS_WHY
 	[[ -z $INITRAMFS_WHY ]]
 }
 
 initramfs_can_read_() { [[ -r $1 ]]; } # FILE
 
-# Unpacks the image to a disk, because a ramdisk may need the memory, and within a bound.
+# Unpacks the image to a disk, because a ramdisk may need the memory. Each program has
+# INITRAMFS_SECONDS for it: lsinitrd of dracut 112 has been seen to hang on a truncated image.
 # unmkinitramfs belongs to initramfs-tools, and opens other images as well; lsinitrd belongs to
 # dracut.
 readonly INITRAMFS_SECONDS=300
@@ -133,19 +138,20 @@ initramfs_by_unmkinitramfs_() { # FILE FOLDER
 # the second, because the folder is not empty then. It does not look into a file system within the
 # image (dracut's module "squash"), so an image that has one fails here.
 initramfs_by_lsinitrd_() { # FILE FOLDER
-	local pattern n=0
+	local pattern n=0 left end=$((SECONDS + INITRAMFS_SECONDS))
 	for pattern in '*bin/mdadm' 'etc/mdadm*' '*-root.img'; do
-		n=$((n + 1))
+		n=$((n + 1)) left=$((end - SECONDS))
+		((left > 0)) || return 1
 		mkdir "$2/$n" || return 1
-		(cd -- "$2/$n" && TMPDIR=$INITRAMFS_WORK timeout --foreground \
-			"$INITRAMFS_SECONDS" lsinitrd --unpack "$1" "$pattern") || return 1
+		(cd -- "$2/$n" && TMPDIR=$INITRAMFS_WORK timeout --foreground "$left" lsinitrd \
+			--unpack "$1" "$pattern") || return 1
 	done
 	[[ -z $(find "$2" -maxdepth 2 -name '*-root.img' -print -quit) ]]
 }
 
 initramfs_close() {
 	[[ -z $INITRAMFS_WORK ]] || rm -rf -- "$INITRAMFS_WORK"
-	INITRAMFS_OPEN=() INITRAMFS_WORK=''
+	INITRAMFS_OPEN=() INITRAMFS_UNSEEN=() INITRAMFS_WORK=''
 }
 
 # initramfs_has_mdadm, initramfs_confs: look into the image that was opened last. The first tells

@@ -440,6 +440,20 @@ the system: 1 note
 	says 'can not be unpacked'
 }
 
+@test "an initramfs that can't be unpacked is tried once, however many arrays ask" {
+	libraries
+	rm -r "$R/boot/initrd.img-$OLD.d"
+	not initramfs_open "$OLD"
+	[[ $INITRAMFS_WHY == *'can not be unpacked' ]]
+	initramfs_open "$NEW"
+	not initramfs_open "$OLD"
+	[[ $INITRAMFS_WHY == *"initrd.img-$OLD can not be unpacked" ]]
+	initramfs_open "$NEW"
+	initramfs_close
+	[[ $(calls | grep "initrd.img-$OLD") == "unmkinitramfs $R/boot/initrd.img-$OLD
+lsinitrd $R/boot/initrd.img-$OLD" ]] || fail "$(calls)"
+}
+
 @test "an initramfs made by dracut is read with unmkinitramfs, or else with lsinitrd" {
 	local folder=$R/boot/initrd.img-$NEW.d kernel
 	for kernel in "$OLD" "$NEW"; do
@@ -477,6 +491,21 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	HIDE=unmkinitramfs finds unseen-initramfs
 	says 'can not be unpacked'
 	[[ -z $(find "$BATS_TEST_TMPDIR" -maxdepth 1 -name 'ramraid-check.*') ]]
+}
+
+@test "lsinitrd has one time limit for all that it is asked of an image" {
+	local limits=()
+	libraries
+	timeout() {
+		echo "$2" >>"$BATS_TEST_TMPDIR/limits"
+		sleep 1
+	}
+	mkdir "$BATS_TEST_TMPDIR/work"
+	INITRAMFS_WORK=$BATS_TEST_TMPDIR/work
+	initramfs_by_lsinitrd_ "$R/boot/initrd.img-$NEW" "$INITRAMFS_WORK"
+	mapfile -t limits <"$BATS_TEST_TMPDIR/limits"
+	((limits[0] <= 300 && limits[1] < limits[0] && limits[2] < limits[1])) ||
+		fail "${limits[*]}"
 }
 
 @test "an initramfs that unmkinitramfs can't open is read with lsinitrd" {
