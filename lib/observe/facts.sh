@@ -293,35 +293,33 @@ facts_served() {
 }
 
 # The facts while nothing is known: a value for every key of decide/facts.list, so that readers need
-# not check whether a key is set. "make lint" compares the two lists. KEY is empty until it is set,
-# and KEY=VALUE begins as VALUE. failed.ACTION and conf.error.N are left out, because the key itself
-# is the fact.
+# not check whether a key is set. "make lint" compares the two lists. failed.ACTION and conf.error.N
+# are left out, because the key itself is the fact.
 readonly FACTS_BLANK='
-	name uuid members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram
-	conf.rebuild=kernel conf.hotplug=no
-	conf.auto_replace=no conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
-	conf.start_degraded conf.write_behind waited=0 forced retry mend root boot unit.text
-	monitor.state unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not
-	copy.state=none copy.why record.from record.why rescue.image rescue.disk
-	witness.legs witness.events witness.filled witness.ram_slot witness.ram_number
-	witness.left witness.given witness.seen witness.was witness.why witness.copy witness.give_up
-	witness.generation witness.counts witness.doubted witness.known witness.departed
-	array.md array.state array.level=raid1 array.sync=idle array.done
-	array.total array.rate array.readauto array.pending array.slots=0 array.degraded=1
-	array.bitmap=internal
-	array.backlog=0 array.behind=0 array.twin array.known array.judged array.unfit array.gone
-	array.strangers array.unconfigured array.foreign array.copy array.copy_known
-	array.events=0 array.link array.stat array.block clones clones.loop clones_known disks.lack
-	ram.node ram.state ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit
-	ram.full ram.tried ram.refill
-	ram.algorithm ram.stat ram.errors
-	change.left change.used change.block
+	name= uuid= members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram=
+	conf.rebuild=kernel conf.hotplug=no conf.auto_replace=no conf.wait= conf.wait_timeout=
+	conf.on_timeout= conf.member_timeout= conf.start_degraded= conf.write_behind= waited=0
+	forced= retry= mend= root= boot= unit.text= monitor.state= unfinished= unfinished.undone=
+	lately= kernel.flaw= kernel.selftest= copy.why_not= copy.state=none copy.why= record.from=
+	record.why= rescue.image= rescue.disk= witness.legs= witness.events= witness.filled=
+	witness.ram_slot= witness.ram_number= witness.left= witness.given= witness.seen=
+	witness.was= witness.why= witness.copy= witness.give_up= witness.generation= witness.counts=
+	witness.doubted= witness.known= witness.departed= array.md= array.state= array.level=raid1
+	array.sync=idle array.done= array.total= array.rate= array.readauto= array.pending=
+	array.slots=0 array.degraded=1 array.bitmap=internal array.backlog=0 array.behind=0
+	array.twin= array.known= array.judged= array.unfit= array.gone= array.strangers=
+	array.unconfigured= array.foreign= array.copy= array.copy_known= array.events=0 array.link=
+	array.stat= array.block= clones= clones.loop= clones_known= disks.lack= ram.node= ram.state=
+	ram.slot= ram.number= ram.out= ram.bytes= ram.taken= ram.data= ram.limit= ram.full=
+	ram.tried= ram.refill= ram.algorithm= ram.stat= ram.errors= change.left= change.used=
+	change.block=
 '
 readonly FACTS_BLANK_LEG='
-	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles
-	raid_disks level events=0 recovery dirty size data_offset=0 data_size=0 sectors
-	member_uuid joined left_with noted elsewhere moved alien removed returns stat errors kind
-	why block badblocks holds dropin force is_ram leaving bus loose
+	dev= node= in= holder= state= slot= writemostly= lacks= sb= silent= uuid= device_uuid=
+	number= role= roles= raid_disks= level= events=0 recovery= dirty= size= data_offset=0
+	data_size=0 sectors= member_uuid= joined= left_with= noted= elsewhere= moved= alien=
+	removed= returns= stat= errors= kind= why= block= badblocks= holds= dropin= force= is_ram=
+	leaving= bus= loose=
 '
 
 # facts_blank: sets each fact that F does not have, including those of leg.0 to leg.(members - 1)
@@ -336,10 +334,8 @@ facts_blank() {
 	facts_blank_fill_ leg.ram. $FACTS_BLANK_LEG
 }
 
-facts_blank_fill_() { # PREFIX KEY[=VALUE]…
-	local word key prefix=$1
-	for word in "${@:2}"; do
-		key=$prefix${word%%=*} word=${word#"${word%%=*}"}
-		[[ -v F[$key] ]] || F[$key]=${word#=}
-	done
+# There are hundreds of keys, so each is one command.
+facts_blank_fill_() { # PREFIX KEY=VALUE…
+	local word
+	for word in "${@:2}"; do : "${F[$1${word%%=*}]=${word#*=}}"; done
 }
