@@ -70,13 +70,19 @@ open my $values, '<', 'lib/observe/facts.sh' or die "lib/observe/facts.sh: $!";
 while (<$values>) {
 	$prefix = $1 ? 'leg.I.' : '' if /^readonly FACTS_BLANK(_LEG)?='$/;
 	undef $prefix if /^'/;
-	next if !defined $prefix || /^readonly/;
-	for (split) { push @wrong, "$_ is among FACTS_BLANK twice" if $blank{$prefix . s/=.*//r}++ }
+	my @keys;
+	@keys = map { "$prefix$_" } split if defined $prefix && !/^readonly/;
+	# Those that do not begin empty.
+	if (/^facts_blank\(\)/ .. /^}/) {
+		push @keys, map { "leg.I.$_" } /F\[leg\.\$leg\.([a-z_]+)\]=/g;
+		push @keys, /[\s]\[([a-z_.]+)\]=/g;
+	}
+	for (@keys) { push @wrong, "facts_blank gives $_ a value twice" if $blank{$_}++ }
 }
 for (sort keys %listed) {
 	push @wrong, "$_ has no value in observe/facts.sh"
 		if !$blank{$_} && !/^(?:failed|veto|conf\.error|conf\.warning)\./;
 }
-for (sort keys %blank) { push @wrong, "$_ is among FACTS_BLANK and not listed" if !$listed{$_} }
+for (sort keys %blank) { push @wrong, "$_ has a value in facts_blank and is not listed" if !$listed{$_} }
 print "$_\n" for sort @wrong;
 exit(@wrong ? 1 : 0);

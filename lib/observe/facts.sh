@@ -11,8 +11,8 @@ declare -gA F # the facts: decide/facts.list
 # facts_of_conf NAME: sets the facts that the configuration gives. After conf_load.
 facts_of_conf() {
 	local i
-	F=()
-	F[name]=$1 F[uuid]=${CONF[UUID]} F[members]=${#MEMBERS[@]}
+	facts_blank "${#MEMBERS[@]}"
+	F[name]=$1 F[uuid]=${CONF[UUID]}
 	F[conf.ram]=${CONF[RAM]} F[conf.wait]=${CONF[WAIT]} F[conf.on_timeout]=${CONF[ON_TIMEOUT]}
 	F[conf.rebuild]=${CONF[REBUILD]} F[conf.hotplug]=${CONF[HOTPLUG]} \
 		F[conf.layout]=${CONF[LAYOUT]} F[conf.root]=${CONF[ROOT]}
@@ -22,8 +22,7 @@ facts_of_conf() {
 	F[conf.start_degraded]=${CONF[START_DEGRADED]} \
 		F[conf.write_behind]=$((10#${CONF[WRITE_BEHIND]}))
 	for ((i = 0; i < ${F[members]}; i++)); do F[leg.$i.dev]=${MEMBERS[i]}; done
-	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity F[waited]=0
-	facts_blank
+	F[conf.wait_timeout]=infinity F[conf.member_timeout]=infinity
 }
 
 # facts_observe: sets the facts that can change at any moment. The boot calls it twice a second
@@ -293,49 +292,45 @@ facts_served() {
 }
 
 # The facts while nothing is known: a value for every key of decide/facts.list, so that readers need
-# not check whether a key is set. "make lint" compares the two lists. failed.ACTION and conf.error.N
-# are left out, because the key itself is the fact.
+# not check whether a key is set. "make lint" compares the lists. failed.ACTION and conf.error.N are
+# left out, because the key itself is the fact. There are hundreds, and each array's look begins
+# with them: so those that begin empty are set in the cheapest way.
 readonly FACTS_BLANK='
-	name= uuid= members=0 conf.layout=mirror conf.root=no conf.block=auto conf.ram=
-	conf.rebuild=kernel conf.hotplug=no conf.auto_replace=no conf.wait= conf.wait_timeout=
-	conf.on_timeout= conf.member_timeout= conf.start_degraded= conf.write_behind= waited=0
-	forced= retry= mend= root= boot= unit.text= monitor.state= unfinished= unfinished.undone=
-	lately= kernel.flaw= kernel.selftest= copy.why_not= copy.state=none copy.why= record.from=
-	record.why= rescue.image= rescue.disk= witness.legs= witness.events= witness.filled=
-	witness.ram_slot= witness.ram_number= witness.left= witness.given= witness.seen=
-	witness.was= witness.why= witness.copy= witness.give_up= witness.generation= witness.counts=
-	witness.doubted= witness.known= witness.departed= array.md= array.state= array.level=raid1
-	array.sync=idle array.done= array.total= array.rate= array.readauto= array.pending=
-	array.slots=0 array.degraded=1 array.bitmap=internal array.backlog=0 array.behind=0
-	array.twin= array.known= array.judged= array.unfit= array.gone= array.strangers=
-	array.unconfigured= array.foreign= array.copy= array.copy_known= array.events=0 array.link=
-	array.stat= array.block= clones= clones.loop= clones_known= disks.lack= ram.node= ram.state=
-	ram.slot= ram.number= ram.out= ram.bytes= ram.taken= ram.data= ram.limit= ram.full=
-	ram.tried= ram.refill= ram.algorithm= ram.stat= ram.errors= change.left= change.used=
-	change.block=
+	name uuid conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
+	conf.start_degraded conf.write_behind forced retry mend root boot unit.text monitor.state
+	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not copy.why
+	record.from record.why rescue.image rescue.disk witness.legs witness.events witness.filled
+	witness.ram_slot witness.ram_number witness.left witness.given witness.seen witness.was
+	witness.why witness.copy witness.give_up witness.generation witness.counts witness.doubted
+	witness.known witness.departed array.md array.state array.done array.total array.rate
+	array.readauto array.pending array.twin array.known array.judged array.unfit array.gone
+	array.strangers array.unconfigured array.foreign array.copy array.copy_known array.link
+	array.stat array.block clones clones.loop clones_known disks.lack ram.node ram.state
+	ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit ram.full ram.tried
+	ram.refill ram.algorithm ram.stat ram.errors change.left change.used change.block
 '
 readonly FACTS_BLANK_LEG='
-	dev= node= in= holder= state= slot= writemostly= lacks= sb= silent= uuid= device_uuid=
-	number= role= roles= raid_disks= level= events=0 recovery= dirty= size= data_offset=0
-	data_size=0 sectors= member_uuid= joined= left_with= noted= elsewhere= moved= alien=
-	removed= returns= stat= errors= kind= why= block= badblocks= holds= dropin= force= is_ram=
-	leaving= bus= loose=
+	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles
+	raid_disks level recovery dirty size sectors member_uuid joined left_with noted elsewhere
+	moved alien removed returns stat errors kind why block badblocks holds dropin force is_ram
+	leaving bus loose
 '
 
-# facts_blank: sets each fact that F does not have, including those of leg.0 to leg.(members - 1)
-# and of leg.ram.
+# facts_blank MEMBERS: makes F the facts of an array with so many configured legs, of which nothing
+# is known, and of leg.ram.
 facts_blank() {
-	local i
-	# shellcheck disable=SC2086 # words
-	facts_blank_fill_ '' $FACTS_BLANK
-	# shellcheck disable=SC2086 # words
-	for ((i = 0; i < F[members]; i++)); do facts_blank_fill_ "leg.$i." $FACTS_BLANK_LEG; done
-	# shellcheck disable=SC2086 # words
-	facts_blank_fill_ leg.ram. $FACTS_BLANK_LEG
-}
-
-# There are hundreds of keys, so each is one command.
-facts_blank_fill_() { # PREFIX KEY=VALUE…
-	local word
-	for word in "${@:2}"; do : "${F[$1${word%%=*}]=${word#*=}}"; done
+	local key leg legs=(ram) i
+	F=(
+		[members]=$1
+		[conf.layout]=mirror [conf.root]=no [conf.block]=auto [conf.rebuild]=kernel
+		[conf.hotplug]=no [conf.auto_replace]=no [waited]=0 [copy.state]=none
+		[array.level]=raid1 [array.sync]=idle [array.slots]=0 [array.degraded]=1
+		[array.bitmap]=internal [array.backlog]=0 [array.behind]=0 [array.events]=0
+	)
+	for key in $FACTS_BLANK; do F[$key]=''; done
+	for ((i = 0; i < $1; i++)); do legs+=("$i"); done
+	for leg in "${legs[@]}"; do
+		F[leg.$leg.events]=0 F[leg.$leg.data_offset]=0 F[leg.$leg.data_size]=0
+		for key in $FACTS_BLANK_LEG; do F[leg.$leg.$key]=''; done
+	done
 }

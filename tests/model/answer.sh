@@ -32,7 +32,7 @@ uuid_of() { UUID=aaaaaaaa-0000-0000-0000-00000000000$1; }
 
 # The facts that no question changes.
 constant_facts() {
-	F=([name]=data [uuid]=$ME [conf.ram]=auto [conf.wait]=yes [conf.wait_timeout]=1800 [conf.on_timeout]=degraded
+	F+=([name]=data [uuid]=$ME [conf.ram]=auto [conf.wait]=yes [conf.wait_timeout]=1800 [conf.on_timeout]=degraded
 		[conf.member_timeout]=30 [conf.write_behind]=0 [array.backlog]=0
 		[array.behind]=0 [array.strangers]='' [array.twin]='' [array.level]=raid1
 		[ram.node]='' [witness.filled]=0 [witness.why]='there is no record of the last start')
@@ -164,9 +164,8 @@ main() {
 		source "${BASH_SOURCE[0]%/*}/mutants.sh"
 		if declare -F "mutant_$1" >/dev/null; then "mutant_$1"; else "deep_mutant_$1"; fi
 	}
+	facts_blank 9
 	constant_facts
-	F[members]=9
-	facts_blank
 	while read -r -a words; do answer "${words[@]}"; done
 }
 

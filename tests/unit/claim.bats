@@ -332,8 +332,8 @@ vouches() { grep -q '^legs=..*' "$W"; }
 @test "check says how to make a witness vouch again whose claim was removed" {
 	watched
 	cmd_claim --remove data 2>/dev/null
-	F=([name]=data [uuid]=$UUID)
-	facts_blank
+	facts_blank 0
+	F[name]=data F[uuid]=$UUID
 	before_look_witness
 	findings_problem() { called "$1" "$3" "$4"; }
 	check_record_copy() { :; }

@@ -105,13 +105,22 @@ facts_print() {
 	for key in "${!F[@]}"; do printf '%s=%s\n' "$key" "${F[$key]}"; done | sort
 }
 
+# facts_complete: gives each fact that F lacks its initial value.
+facts_complete() {
+	local key
+	local -A known=()
+	for key in "${!F[@]}"; do known[$key]=${F[$key]}; done
+	facts_blank "${F[members]:-0}"
+	for key in "${!known[@]}"; do F[$key]=${known[$key]}; done
+}
+
 # facts_read: reads F from stdin, in the same form.
 facts_read() {
 	local key value
 	F=()
 	while IFS='=' read -r key value; do [[ -z $key || $key == '#'* ]] || F[$key]=$value; done
 	[[ -z ${F[leg.0.view]+there} || -n ${F[leg.0.roles]+there} ]] || facts_numbered
-	facts_blank
+	facts_complete
 }
 
 # facts_unnumbered: removes what facts_numbered has added, so that it can be added again after a
@@ -147,7 +156,7 @@ facts_numbered() {
 		[[ -z ${F[$leg.view]-} ]] || F[$leg.raid_disks]=${#F[$leg.view]}
 	done
 	[[ -n ${F[ram.number]-} ]] || F[ram.number]=${F[ram.slot]-}
-	facts_blank
+	facts_complete
 }
 
 # numbered: prints the lines of a faked superblock_facts, from stdin, and adds the device numbers,
