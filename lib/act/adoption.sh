@@ -8,7 +8,7 @@
 
 need act/block-size config/conf core/act core/cli core/clock core/log core/paths core/text
 need notes/adopted observe/facts observe/hand-made observe/lasting-names report/progress-line
-need world/disk world/md world/md-check world/md-state world/ramdisk world/ramdisk-note
+need world/disk-find world/md world/md-check world/md-state world/ramdisk world/ramdisk-note
 need world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -48,7 +48,7 @@ adoption_note_array_() {
 # adoption_conf: prints the configuration.
 adoption_conf() {
 	local disk nodes=()
-	for disk in "${MEMBERS[@]}"; do nodes+=("$(disk_node "$disk")"); done
+	for disk in "${MEMBERS[@]}"; do nodes+=("$(disk_find_node "$disk")"); done
 	[[ ${CONF[BLOCK]} != auto ]] || ! block_size_is_mixed "${nodes[@]}" || CONF[BLOCK]=4096
 	printf '# Mirror with one leg in RAM, made by "ramraid adopt". %s\nUUID=%s\n' \
 		'Every key: ramraid.conf(5).' "$ADOPT_UUID"

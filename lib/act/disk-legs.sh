@@ -3,8 +3,9 @@
 # shellcheck shell=bash
 
 need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths core/text
-need decide/give-up decide/health notes/contents notes/legs-seen notes/witness world/disk world/md
-need world/md-format world/md-hold world/md-links world/md-state world/ramdisk-note world/superblock
+need decide/give-up decide/health notes/contents notes/legs-seen notes/witness world/disk
+need world/disk-find world/md world/md-format world/md-hold world/md-links world/md-state
+need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 

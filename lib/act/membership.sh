@@ -8,7 +8,7 @@ need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/r
 need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
 need config/conf-need core/act core/cli core/clock core/log core/paths core/text decide/leg
 need decide/membership-plan notes/removals observe/before-look observe/facts report/progress-line
-need world/disk world/md world/md-state world/stable-name world/superblock
+need world/disk world/disk-find world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity
-need notes/copy-state notes/memory-floor observe/facts world/disk world/md world/md-state
+need notes/copy-state notes/memory-floor observe/facts world/md world/md-state
 need world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list

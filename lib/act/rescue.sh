@@ -5,7 +5,7 @@
 
 need config/conf core/act core/log core/paths core/text core/trust notes/legs-seen \
 	notes/rescue-record
-need world/disk world/md world/ramdisk-note world/superblock world/systemd
+need world/disk world/disk-find world/md world/ramdisk-note world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

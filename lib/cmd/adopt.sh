@@ -5,7 +5,8 @@ need act/adopt-ask act/adoption act/array-lock act/hotplug act/notify cmd/attach
 need config/conf config/conf-faults config/conf-keys config/conf-need config/conf-new core/act
 need core/cli core/log core/paths decide/health notes/adopted notes/claim notes/contents
 need observe/adoptable observe/adoptable-stopped observe/before-look observe/facts report/unadopted
-need world/disk world/md world/md-state world/stable-name world/superblock world/systemd
+need world/disk world/disk-find world/md world/md-state world/stable-name world/superblock
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

@@ -4,8 +4,8 @@
 need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
 need config/conf-keys config/conf-need config/conf-new core/act core/cli core/clock core/log
 need core/paths core/quantity core/text notes/claim notes/legs-seen notes/memory-floor
-need observe/outside world/disk world/md world/md-blocks world/ramdisk world/ramdisk-zram
-need world/stable-name world/superblock world/systemd
+need observe/outside world/disk world/disk-find world/md world/md-blocks world/ramdisk
+need world/ramdisk-zram world/stable-name world/superblock world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -97,7 +97,7 @@ create_check_disks() { # DISK…
 				log_error "$disk: if nothing on it is needed any more, add --force"
 			continue
 		fi
-		node=$(disk_node "$disk")
+		node=$(disk_find_node "$disk")
 		stable_name_tell_shared "$disk" || {
 			wrong=yes
 			continue
@@ -154,7 +154,7 @@ create_check_device() {
 			log_error "$CREATE_RAM: if nothing on it is needed any more, add --force"
 		die "$NAME: nothing was changed" "$EX_REFUSED"
 	}
-	CREATE_DEVICE=$(disk_node "$CREATE_RAM")
+	CREATE_DEVICE=$(disk_find_node "$CREATE_RAM")
 	[[ " ${CREATE_NODES[*]} " != *" $CREATE_DEVICE "* ]] ||
 		die "$NAME: $CREATE_RAM is one of the disks (/dev/$CREATE_DEVICE); \
 nothing was changed" "$EX_REFUSED"
@@ -187,7 +187,7 @@ create_ask() {
 	head="A mirror \"$NAME\" of $(quantity_show_bytes "$CREATE_BYTES"), one leg in RAM."
 	PLAN=()
 	for disk in "${CREATE_DISKS[@]}" ${CREATE_DEVICE:+"$CREATE_RAM"}; do
-		PLAN+=("$disk ($(disk_node "$disk"))")
+		PLAN+=("$disk ($(disk_find_node "$disk"))")
 	done
 	[[ -z $CREATE_TAKES ]] ||
 		head+=" The RAM leg is \

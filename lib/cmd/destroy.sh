@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/forget act/notify cmd/stop config/conf config/conf-faults
-need config/conf-need core/act core/cli core/log core/paths core/text decide/health
-need gate/dependents notes/adopted notes/claim notes/removals observe/all-disks
-need observe/before-look observe/facts world/disk world/md world/ramdisk world/stable-name
-need world/superblock world/systemd
+need config/conf-need core/act core/cli core/log core/paths core/text decide/health gate/dependents
+need notes/adopted notes/claim notes/removals observe/all-disks observe/before-look observe/facts
+need world/disk world/disk-find world/md world/ramdisk world/stable-name world/superblock
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
-need core/text notes/memory-floor observe/before-look report/estimate world/disk world/kernels
-need world/ramdisk world/ramdisk-memory world/ramdisk-note world/ramdisk-zram world/sample
+need core/text notes/memory-floor observe/before-look report/estimate world/disk world/disk-find
+need world/kernels world/ramdisk world/ramdisk-memory world/ramdisk-note world/ramdisk-zram
+need world/sample
 # Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults core/act notes/legs-seen observe/outside
 

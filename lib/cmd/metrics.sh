@@ -1,8 +1,8 @@
 # ramraid metrics: prints what Prometheus collects about all arrays.
 # shellcheck shell=bash
 
-need config/conf core/bounded core/cli core/log core/paths core/text world/disk world/ramdisk-memory
-need world/ramdisk-note
+need config/conf core/bounded core/cli core/log core/paths core/text world/disk-find
+need world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 

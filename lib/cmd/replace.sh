@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/membership act/transitions config/conf config/conf-edit core/cli core/log
-need core/paths notes/removals observe/before-look observe/facts world/disk world/stable-name
+need core/paths notes/removals observe/before-look observe/facts world/disk-find world/stable-name
 need world/superblock
 
 declare -gA F # the facts: decide/facts.list

@@ -3,8 +3,8 @@
 
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
 need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
-need notes/memory-floor observe/before-look observe/facts world/disk world/md world/md-state
-need world/ramdisk world/ramdisk-memory world/ramdisk-note
+need notes/memory-floor observe/before-look observe/facts world/disk world/disk-find world/md
+need world/md-state world/ramdisk world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 

@@ -6,7 +6,7 @@ need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/r
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
 need core/log core/paths decide/action decide/health decide/leg notes/hardware notes/legs-seen
 need notes/memory-floor notes/old-name notes/rescue-record observe/all-disks observe/before-look
-need observe/facts world/disk world/md world/md-check world/ramdisk world/systemd
+need observe/facts world/disk-find world/md world/md-check world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

@@ -1,9 +1,8 @@
-# Says what is wrong with a configuration, for the person who wrote it; whether a file may be read
-# at all; and which files in a folder of drop-ins are not read because their names do not end in
-# .conf.
+# Says what is wrong with a configuration, for the person who wrote it, and which files in a folder
+# of drop-ins are not read because their names do not end in .conf.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/text world/disk world/stable-name
+need config/conf core/log core/paths core/text world/stable-name
 
 # Key → what to write.
 # keys.list: made by "make keys" from that file, up to the line that ends it
@@ -44,8 +43,6 @@ conf_faults_name() {
 	printf "\"%s\" can't be an array's name; use up to 31 letters, digits, \
 \"-\", \"_\" and \".\", a letter first" "${shown:0:60}"
 }
-
-conf_faults_add() { CONF_ERRORS+=("$1"); }
 
 # conf_faults_say FAULT WHERE [WORD…]: adds to CONF_ERRORS, or to CONF_NOTES, the text for a fault
 # that config/conf.sh has found.
@@ -95,7 +92,7 @@ this name can mean another disk after the next boot; write $better"
 data; delete it, or also write ACCEPT_DATA_LOSS=yes"
 		;;
 	esac
-	conf_faults_add "${where:+$where: }$text"
+	CONF_ERRORS+=("${where:+$where: }$text")
 }
 
 # conf_faults_windows_ dos|mark FILE: prints what a Windows editor has done to FILE, and the command
@@ -108,42 +105,6 @@ conf_faults_windows_() {
 		printf 'sed -i '"'"'1s/^\\xef\\xbb\\xbf//'"'"' %s\n' "$2"
 		;;
 	esac
-}
-
-# conf_faults_files FILE…: looks at all of them with one process, and keeps the result in CONF_FILES
-# for conf_faults_file_ok.
-declare -gA CONF_FILES=()
-conf_faults_files() {
-	local line lines
-	CONF_FILES=()
-	mapfile -d '' lines < <(stat --printf='%F:%u:%a:%s:%n\0' -- "$@" 2>/dev/null)
-	for line in "${lines[@]}"; do CONF_FILES[${line#*:*:*:*:}]=${line%"${line#*:*:*:*:}"}; done
-}
-
-# Only a regular file that belongs to root (in tests: to us) and that nobody else can write is read.
-conf_faults_file_ok() { # FILE
-	local type owner mode bytes
-	[[ -n ${CONF_FILES[$1]-} ]] || conf_faults_files "$1"
-	IFS=: text_into "${CONF_FILES[$1]-}" type owner mode bytes
-	case $type in
-	'regular file' | 'regular empty file') ;;
-	'') conf_faults_add "$1: cannot be read" && return 1 ;;
-	*) conf_faults_add "$1: is a $type; it must be a regular file" && return 1 ;;
-	esac
-	((owner == EUID || owner == 0)) ||
-		conf_faults_add "$1: belongs to user $owner; type: chown root $1"
-	(((8#$mode & 8#022) == 0)) ||
-		conf_faults_add "$1: others than its owner can write to it (mode $mode); type: \
-chmod 644 $1"
-	((bytes <= CONF_MAX_BYTES)) ||
-		conf_faults_add "$1: has $bytes bytes; a configuration file may have at most \
-$CONF_MAX_BYTES"
-	((owner == EUID || owner == 0)) && (((8#$mode & 8#022) == 0 && bytes <= CONF_MAX_BYTES)) ||
-		return 1
-	[[ -r $1 ]] || {
-		conf_faults_add "$1: cannot be read"
-		return 1
-	}
 }
 
 # conf_faults_unread NAME: looks into the folder of drop-ins of NAME ("ramraid": of the defaults).

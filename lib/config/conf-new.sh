@@ -2,7 +2,7 @@
 # configuration.
 # shellcheck shell=bash
 
-need config/conf config/conf-faults config/conf-keys core/log core/paths
+need config/conf config/conf-faults config/conf-files config/conf-keys core/log core/paths
 
 # conf_new_name NAME: ends the program when no array can have this name, or no new one: mdadm reads
 # "d7" as the number of a device, and fails when there is an md7 (create_mddev() in its mdopen.c).
@@ -24,7 +24,7 @@ conf_new_dropins() {
 	done
 	((${#files[@]} > 0)) || return 0
 	conf_keys_builtin
-	conf_faults_files "${files[@]}"
+	conf_files_look "${files[@]}"
 	for file in "${files[@]}"; do conf_read "$file" array; done
 	for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
 	[[ -z ${CONF[UUID]} && ${CONF[LAYOUT]} == mirror && ${CONF[RAM]} != /* &&

@@ -1,8 +1,8 @@
 # Reads and checks the configuration, and never executes it. Keys, defaults and forms are in
-# config/conf-keys.sh; config/conf-faults.sh says what is wrong.
+# config/conf-keys.sh; config/conf-faults.sh says what is wrong with a line.
 # shellcheck shell=bash
 
-need config/conf-keys core/log core/paths core/text world/disk world/stable-name
+need config/conf-files config/conf-keys core/log core/paths core/text world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -84,8 +84,7 @@ conf_load() {
 		return 1
 	}
 	[[ -e $ETC/$name.conf || -L $ETC/$name.conf ]] || return 3
-	need config/conf-faults
-	conf_faults_files "$ETC/ramraid.conf" "$ETC/$name.conf" "$ETC/$name.conf.d"/*.conf
+	conf_files_look "$ETC/ramraid.conf" "$ETC/$name.conf" "$ETC/$name.conf.d"/*.conf
 	# A fault in ramraid.conf must not stop every array: it is reported, and the built-in value
 	# holds. But hot-plug is off then, because ramraid.conf may have switched it off.
 	conf_defaults || CONF_WARNINGS=("${CONF_ERRORS[@]}") CONF[HOTPLUG]=no
@@ -108,8 +107,7 @@ conf_fault_() {
 conf_read() { # FILE defaults|array
 	local file=$1 text lines=() fault=''
 	[[ -e $file || -L $file ]] || return 0
-	need config/conf-faults
-	conf_faults_file_ok "$file" || {
+	conf_files_is_ok "$file" || {
 		CONF_UNREAD=yes
 		return 0
 	}

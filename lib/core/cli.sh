@@ -3,7 +3,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # lib is the program's
 
-need core/act core/log core/paths
+need core/log core/paths
+
+DRY_RUN=${DRY_RUN-} # set by --dry-run; core/act obeys it
 
 # cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for each --flag that FLAGS names (blank-separated),
 # and ARGS to the operands. "name=" in FLAGS means that the option takes a value, after "=" or as

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf core/log core/paths core/text gate/crypttab gate/fstab gate/rescue-mount gate/spec
-need notes/old-name world/disk world/systemd
+need notes/old-name world/disk-find world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

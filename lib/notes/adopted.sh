@@ -4,7 +4,7 @@
 # ours, since the configuration may be gone before that has finished.
 # shellcheck shell=bash
 
-need core/act core/paths
+need core/paths
 
 adopted_file() { printf '%s/%s.adopted\n' "$STATE" "$1"; } # NAME
 
@@ -35,6 +35,7 @@ adopted_none() { ADOPTED=() ADOPTED_WRITEMOSTLY=() ADOPTED_MEMBERS=(); }
 # can't be made durable.
 adopted_write() {
 	local key disk
+	need core/act
 	{
 		printf "# What \"ramraid release\" makes of the array: after \"ramraid adopt\", \
 what it was before.\n"

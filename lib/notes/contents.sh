@@ -3,7 +3,7 @@
 # the witness, whenever they can be seen.
 # shellcheck shell=bash
 
-need core/act core/paths core/text world/disk world/md-state
+need core/act core/paths core/text world/disk world/disk-find world/md-state
 
 contents_file() { printf '%s/%s.contents\n' "$STATE" "$1"; } # NAME
 

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/bounded core/log core/mounts core/paths core/text
-need core/trust notes/hardware world/disk
+need core/trust notes/hardware world/disk world/disk-find
 
 declare -gA CONF F
 

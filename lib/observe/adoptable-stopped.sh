@@ -5,8 +5,8 @@
 
 need config/conf core/log core/paths core/text notes/hardware notes/legs-seen notes/memory-floor
 need observe/adoptable observe/adoptable-wrong observe/adoptable-zram observe/all-disks
-need observe/facts observe/outside world/disk world/md-state world/ramdisk world/ramdisk-note
-need world/stable-name world/superblock
+need observe/facts observe/outside world/disk world/disk-find world/md-state world/ramdisk
+need world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 

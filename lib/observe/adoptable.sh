@@ -6,8 +6,8 @@
 
 need config/conf core/cli core/log core/paths core/quantity core/text notes/memory-floor
 need observe/adoptable-wrong observe/adoptable-zram observe/facts observe/hand-made
-need observe/lasting-names world/disk world/initramfs world/md world/md-state world/ramdisk
-need world/ramdisk-note world/stable-name
+need observe/lasting-names world/disk world/disk-find world/initramfs world/md world/md-state
+need world/ramdisk world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 

@@ -3,7 +3,7 @@
 # before the first look.
 # shellcheck shell=bash
 
-need config/conf core/paths core/quantity core/text observe/members world/disk world/md-state
+need config/conf core/paths core/text observe/members world/disk-find world/md-state
 need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -189,6 +189,7 @@ facts_zram_() {
 # rate.
 facts_zram_full_() {
 	local percent=100 NUMBER
+	need core/quantity
 	((${F[ram.data]} == 0)) || percent=$((${F[ram.taken]} * 100 / ${F[ram.data]}))
 	text_number_in "$SYS/block/${F[ram.node]}/size" 0
 	F[ram.full]="its data was compressed only to $percent % \

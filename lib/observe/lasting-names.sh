@@ -2,7 +2,7 @@
 # instead: the UUID of what the array, or its partition, holds. Nothing is changed here.
 # shellcheck shell=bash
 
-need core/bounded core/log core/paths gate/dependents world/disk
+need core/bounded core/log core/paths gate/dependents world/disk-find
 
 # lasting_names_find NAME MD: sets LASTING to the names that can be replaced, "FILE LINE OLD NEW"
 # for each, and LASTING_NOT to those that can't, "FILE:LINE: OLD (WHY)". OLD is the name as the file

@@ -5,7 +5,7 @@
 # shellcheck shell=bash
 
 need core/paths core/text notes/copy-state notes/hardware notes/legs-seen observe/facts
-need observe/members world/disk world/md-state world/ramdisk-note world/superblock
+need observe/members world/disk-find world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 

@@ -84,7 +84,6 @@ status_text_zram_() {
 # status_text_stranger_ NODE: shows a member whose name has changed, or that somebody added by hand.
 status_text_stranger_() {
 	local name
-	need world/disk
 	SHOWN+="  member $1 has no MEMBER line in the configuration"
 	name=$(stable_name_of "/dev/$1") || name=''
 	SHOWN+="${name:+; write this line: MEMBER=$name}"$'\n'

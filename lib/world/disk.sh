@@ -1,34 +1,7 @@
-# Disks: which device a configured path means now, its size, what is on it, and whether it is free.
+# Disks: their size, what is on them, and whether they are free.
 # shellcheck shell=bash
 
-need core/bounded core/clock core/log core/mounts core/paths core/text
-
-# disk_find PATH: sets NODE to the kernel's name of the block device that PATH names ("sdb",
-# "md127"); returns 1 when there is none. It starts no process: PATH and the node /dev/NODE are the
-# same file. It tries the nodes in DISK_LIKELY first, if set, because there may be many others.
-disk_find() {
-	local entry
-	NODE=''
-	[[ -e $ROOT$1 ]] || return 1
-	for entry in "${DISK_LIKELY[@]}"; do
-		[[ ! $ROOT$1 -ef $DEV/${entry//!//} ]] || {
-			NODE=$entry
-			return 0
-		}
-	done
-	for entry in "$SYS"/class/block/*; do
-		entry=${entry##*/}
-		[[ $ROOT$1 -ef $DEV/${entry//!//} ]] || continue
-		NODE=$entry
-		return 0
-	done
-	return 1
-}
-
-disk_node() { # PATH: prints it
-	local NODE
-	disk_find "$1" && printf '%s\n' "$NODE"
-}
+need core/bounded core/clock core/log core/mounts core/paths core/text world/disk-find
 
 # disk_block NODE: prints the smallest unit that the device reads and writes, in bytes; a partition
 # has that of its disk.
@@ -279,7 +252,7 @@ disk_is_remote() {
 # free. The caller may overrule "signature" reasons.
 disk_why_not_free() {
 	local path=$1 node users signatures readonly_ kinds='' line lines type usage
-	node=$(disk_node "$path") || {
+	node=$(disk_find_node "$path") || {
 		printf 'missing: there is no block device %s\n' "$path"
 		return
 	}

@@ -5,7 +5,7 @@
 #
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").
 
-need core/paths core/text world/disk
+need core/paths core/text
 
 # md_state_read MD FILE: sets VALUE to the first line of a file in the array's sysfs folder; empty
 # when it can't be read.
@@ -218,6 +218,7 @@ md_state_leg_bytes() {
 # 6.19), and no file system on it is prepared for that.
 md_state_leg_why_not() {
 	local bytes need block most
+	need world/disk
 	need=$(md_state_leg_bytes "$1") || {
 		printf 'md does not say how large a leg of %s is\n' "$1"
 		return 0
@@ -235,6 +236,7 @@ md_state_leg_why_not() {
 # super_1_rdev_size_change() in linux drivers/md/md.c). Returns 1 when md does not say.
 md_state_leg_room() {
 	local VALUE
+	need world/disk
 	md_state_read "$1" "dev-$2/offset"
 	[[ $VALUE =~ ^[0-9]+$ ]] || return 1
 	printf '%s\n' $((($(disk_bytes "$2") / 512 - VALUE) / 2))

@@ -4,7 +4,7 @@
 # exception, and has a bound (loop_device_behind).
 # shellcheck shell=bash
 
-need core/mounts core/paths core/text world/disk world/loop-device
+need core/mounts core/paths core/text world/disk world/disk-find world/loop-device
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
 # The most mounts of the device that are read for one process, and the most mounts of file systems

@@ -2,7 +2,7 @@
 # is gone after a reboot, as the ramdisks are.
 # shellcheck shell=bash
 
-need core/act core/paths core/text world/disk
+need core/paths core/text
 
 # Kernel names that a ramdisk can have.
 ramdisk_note_is_node() { [[ $1 == @(rd|ram|zram)+([0-9]) ]]; }
@@ -46,6 +46,7 @@ ramdisk_note_is_ready_() {
 # ramdisk_note_write NAME PROVIDER NODE BYTES blank|used
 ramdisk_note_write() {
 	local sequence=''
+	need core/act
 	{ read -r sequence <"$SYS/block/$3/diskseq"; } 2>/dev/null || :
 	act_put "$RUN/$1.ram" "$2 $3 $4 ${sequence:--} $5"
 }
@@ -54,6 +55,7 @@ ramdisk_note_write() {
 # known as that when the configuration names another one.
 ramdisk_note_device() {
 	local number=-
+	need core/act world/disk
 	{
 		read -r number <"$SYS/class/block/$2/diskseq" ||
 			read -r number <"$SYS/class/block/$2/../diskseq"

@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 
 need core/act core/clock core/lock core/log core/paths core/quantity core/text world/disk
-need world/kernels world/ramdisk-brd world/ramdisk-memory world/ramdisk-note world/ramdisk-zram
+need world/disk-find world/kernels world/ramdisk-brd world/ramdisk-memory world/ramdisk-note
+need world/ramdisk-zram
 
 readonly RAM_PAGE=4096
 

@@ -1,7 +1,7 @@
 # Names of disks: which are stable, which one is a disk's best, and which other devices claim it.
 # shellcheck shell=bash
 
-need core/log core/paths world/disk
+need core/log core/paths world/disk-find
 
 # Names that a disk keeps when others come and go. /dev/sdX is assigned in the order of discovery. A
 # DRBD device keeps the name of its resource, with or without the number of the volume
@@ -34,7 +34,7 @@ stable_name_of() {
 		printf '%s\n' "$1"
 		return
 	}
-	node=$(disk_node "$1") || return 1
+	node=$(disk_find_node "$1") || return 1
 	# A multipath map also has the names of the disk, which lead to one of its paths while there
 	# is no map.
 	[[ $node != dm-* ]] || patterns=(disk/by-id/dm-name-\* "${patterns[@]}")
@@ -55,7 +55,7 @@ stable_name_of() {
 # or else by the name of its node: see stable_name_is_fast.
 stable_name_fast() {
 	local node link
-	node=$(disk_node "$1") || return 1
+	node=$(disk_find_node "$1") || return 1
 	if stable_name_is "$1" || [[ $node != pmem* ]]; then
 		stable_name_of "$1"
 		return
@@ -95,7 +95,7 @@ stable_name_has() {
 # claim them, too. Returns 1 when PATH itself is such a name.
 stable_name_tell_shared() {
 	local node link OTHERS
-	node=$(disk_node "$1") || return 0
+	node=$(disk_find_node "$1") || return 0
 	for link in "$DEV"/disk/by-id/*; do
 		[[ -L $link && $link -ef $DEV/$node ]] || continue
 		stable_name_claimants_ "${link#"$ROOT"}" "$node"

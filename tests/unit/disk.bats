@@ -31,13 +31,13 @@ free() {
 	done
 }
 
-@test "disk_node follows links to block devices only" {
-	[[ $(disk_node /dev/sda) == sda && $(disk_node /dev/disk/by-id/wwn-0x5) == sda ]]
+@test "disk_find_node follows links to block devices only" {
+	[[ $(disk_find_node /dev/sda) == sda && $(disk_find_node /dev/disk/by-id/wwn-0x5) == sda ]]
 	: >"$R/dev/notablock"
 	ln -s nowhere "$R/dev/disk/by-id/dangling"
 	local path
 	for path in /dev/notablock /dev/disk/by-id/dangling /dev/missing /dev/disk/by-id/..; do
-		not disk_node "$path" || fail "$path"
+		not disk_find_node "$path" || fail "$path"
 	done
 }
 

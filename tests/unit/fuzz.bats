@@ -89,8 +89,8 @@ confs() { # COUNT
 	silent
 	GOOD=0
 	# The owner and mode of a file cost a process each: 200 are enough for them.
-	conf_faults_files() { :; }
-	conf_faults_file_ok() { [[ -f $1 && -r $1 ]]; }
+	conf_files_look() { :; }
+	conf_files_is_ok() { [[ -f $1 && -r $1 ]]; }
 	confs $((2000 * TIMES)) 2>"$ERR"
 	silent
 	# The mass is neither all good nor all refused at the door.

@@ -4,7 +4,8 @@
 # shellcheck shell=bash
 
 need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths
-need core/text gate/dependents gate/dropins gate/spec notes/contents world/disk world/systemd
+need core/text gate/dependents gate/dropins gate/spec notes/contents world/disk world/disk-find
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

@@ -5,7 +5,8 @@
 
 need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli core/paths
 need core/quantity core/text core/trust notes/adopted notes/claim notes/hardware
-need notes/selftest-record observe/ramdisk-makers world/disk world/ramdisk world/ramdisk-memory
+need notes/selftest-record observe/ramdisk-makers world/disk world/disk-find world/ramdisk
+need world/ramdisk-memory
 
 # check_machine ALL: checks the system. The first two questions concern each array; the others are
 # only asked when the check is about all arrays.
