@@ -116,7 +116,7 @@ steps() {
 	firmware bios
 	boot
 	check 'and with both, by BIOS: the first is put back' "$words"'
-		by_grub; joined UUU; right; test "$(compare system)" = 0; probe'
+		by_grub; joined UUU; right; equal system; probe'
 	rooted_release
 	check 'GRUB started that, too' "$words"'by_grub; probe'
 }
