@@ -75,7 +75,7 @@ while (<$values>) {
 	# Those that do not begin empty.
 	if (/^facts_blank\(\)/ .. /^}/) {
 		push @keys, map { "leg.I.$_" } /F\[leg\.\$leg\.([a-z_]+)\]=/g;
-		push @keys, /[\s]\[([a-z_.]+)\]=/g;
+		push @keys, /\s\[([a-z_.]+)\]=/g;
 	}
 	for (@keys) { push @wrong, "facts_blank gives $_ a value twice" if $blank{$_}++ }
 }
@@ -83,6 +83,8 @@ for (sort keys %listed) {
 	push @wrong, "$_ has no value in observe/facts.sh"
 		if !$blank{$_} && !/^(?:failed|veto|conf\.error|conf\.warning)\./;
 }
-for (sort keys %blank) { push @wrong, "$_ has a value in facts_blank and is not listed" if !$listed{$_} }
+for (sort keys %blank) {
+	push @wrong, "$_ has a value in facts_blank and is not listed" if !$listed{$_};
+}
 print "$_\n" for sort @wrong;
 exit(@wrong ? 1 : 0);

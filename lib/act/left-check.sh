@@ -3,7 +3,7 @@
 # running array ends such a check at its first look; the loop does so by itself.
 # shellcheck shell=bash
 
-need core/act core/paths observe/facts world/md-check
+need core/act core/log core/paths observe/facts world/md-check
 
 declare -gA F # the facts: decide/facts.list
 

@@ -1,5 +1,6 @@
 # Reads and checks the configuration, and never executes it. Keys, defaults and forms are in
-# config/conf-keys.sh; config/conf-faults.sh says what is wrong with a line.
+# config/conf-keys.sh; config/conf-files.sh says whether a file may be read, config/conf-faults.sh
+# what is wrong.
 # shellcheck shell=bash
 
 need config/conf-files config/conf-keys core/log core/paths core/text world/stable-name

@@ -5,8 +5,6 @@
 
 need core/log
 
-DRY_RUN=${DRY_RUN-}
-
 # act COMMAND [ARG…]: logs a command that changes the system, then runs it; with DRY_RUN, it only
 # prints the command to stdout. The command's standard output goes to stderr, so that a verb's own
 # stdout stays clean. Returns the command's exit code.

@@ -5,8 +5,6 @@
 
 need core/log core/paths
 
-DRY_RUN=${DRY_RUN-} # set by --dry-run; core/act obeys it
-
 # cli_parse USAGE FLAGS ARG…: sets OPT[flag]=yes for each --flag that FLAGS names (blank-separated),
 # and ARGS to the operands. "name=" in FLAGS means that the option takes a value, after "=" or as
 # the next word; if "name" is there as well, only after "=". In the key, "_" replaces "-". The

@@ -3,6 +3,8 @@
 
 need core/paths
 
+DRY_RUN=${DRY_RUN-} # set by --dry-run: changes are printed, and not made (core/act)
+
 # The exit codes of every verb; ramraid(8) lists the same.
 # shellcheck disable=SC2034
 readonly EX_OK=0 EX_FAILED=1 EX_USAGE=2 EX_INACTIVE=3 EX_REFUSED=4 EX_TRY_AGAIN=75

@@ -7,7 +7,7 @@
 # that has no number, or could not be read, has no line.
 # shellcheck shell=bash
 
-need core/act core/clock core/lock core/paths notes/legs-seen
+need core/act core/clock core/lock core/log core/paths notes/legs-seen
 
 declare -gA DISKS_READ=()
 readonly DISKS_READ_PATIENCE=60 # seconds for another start that reads

@@ -2,7 +2,7 @@
 # not started from a disk leg unless a person forces that.
 # shellcheck shell=bash
 
-need core/act core/paths
+need core/act core/log core/paths
 
 declare -gA RESCUE=()
 

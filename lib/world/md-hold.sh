@@ -2,7 +2,7 @@
 # superblock before we are ready. On Debian, md always starts them like that (start_ro=1 of md_mod).
 # shellcheck shell=bash
 
-need core/act core/lock core/paths
+need core/act core/lock core/log core/paths
 
 readonly MD_HOLD_START_RO=$SYS/module/md_mod/parameters/start_ro MD_HOLD_BOUND=60 # seconds
 
