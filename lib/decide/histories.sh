@@ -61,10 +61,48 @@ histories_is_another_() {
 # histories_used_since I: does the witness show that leg I was written to after it had left? Not for
 # one that is incomplete: a rebuild that was cut off adds events as well.
 histories_used_since() {
-	local left=" ${F[witness.departed]} " uuid=${F[leg.$1.device_uuid]}
-	[[ -n $uuid && -z ${F[leg.$1.recovery]} && $left == *" $uuid:"* ]] || return 1
-	left=${left#*" $uuid:"}
-	((${F[leg.$1.events]} > ${left%% *}))
+	local LEFT
+	[[ -z ${F[leg.$1.recovery]} ]] && histories_left_at_ "${F[leg.$1.device_uuid]}" ||
+		return 1
+	((${F[leg.$1.events]} > LEFT)) || histories_calls_departed_ "$1"
+}
+
+# histories_left_at_ UUID: sets LEFT to the most events that this disk leg can have had when it
+# left; returns 1 if the witness does not know that it has left.
+histories_left_at_() {
+	local entries=" ${F[witness.departed]} "
+	[[ -n $1 && $entries == *" $1:"* ]] || return 1
+	LEFT=${entries#*" $1:"}
+	LEFT=${LEFT%% *}
+}
+
+# histories_calls_departed_ I: does leg I, which has left, call a disk leg active that had left
+# before it? Then they were used together elsewhere. The count at which leg I left may be too high,
+# because nobody looked; but it was a member when the other one left, and its superblock is later.
+# Which number an absent disk has is not known, so the numbers are counted: those that md does not
+# hand out again, and that neither the RAM leg nor a disk leg has that is here. As many may be legs
+# that left at the same time or later, or that the configuration does not name.
+histories_calls_departed_() {
+	local i entry uuid LEFT here=' ' own=${F[leg.$1.device_uuid]} others=0
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ $i == "$1" || -n ${F[leg.$i.in]} ]] || {
+			histories_left_at_ "${F[leg.$i.device_uuid]}" &&
+				((LEFT < ${F[leg.$1.events]})) && continue
+		}
+		here+="${F[leg.$i.number]} "
+		own+=" ${F[leg.$i.device_uuid]} ${F[leg.$i.member_uuid]}"
+	done
+	for entry in ${F[leg.$1.roles]}; do
+		[[ $here == *" ${entry%:*} "* || ${entry%:*} == "${F[witness.ram_number]}" ||
+			${entry#*:} == "${F[witness.ram_slot]}" ]] ||
+			((${entry%:*} >= ${F[leg.$1.raid_disks]:-0})) || others=$((others + 1))
+	done
+	for uuid in ${F[witness.seen]} ${F[array.unconfigured]}; do
+		[[ " $own " != *" $uuid "* ]] || continue
+		histories_left_at_ "$uuid" && ((LEFT < ${F[leg.$1.events]})) ||
+			others=$((others - 1))
+	done
+	((others > 0))
 }
 
 # histories_calls_ram_active I: does leg I's superblock call the RAM leg that the witness describes

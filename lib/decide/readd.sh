@@ -322,12 +322,13 @@ readd_is_copy() {
 # readd_may_to_ram I: only the RAM leg is in sync, so there is no disk leg to compare leg I with;
 # may it be put back? It must have been in sync, together with the RAM leg, until only that was; or
 # it must call all disk legs active, at least one besides itself. If it had run alone elsewhere, it
-# would call them missing, and this RAM leg too.
+# would call them missing, and this RAM leg too; if with others, the record may show that.
 readd_may_to_ram() {
 	local i slot entry held=' ' others=''
 	[[ " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || {
 		readd_has_been_with "$1" ram && return
 	}
+	! histories_used_since "$1" || return 1
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ $i == "$1" || ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]] ||
 			! histories_calls_missing "$1" "$i" || return 1

@@ -1123,6 +1123,46 @@ slots_adopted() {
 	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:149" leg.0.recovery=2048
 }
 
+# B left, then A, while nothing monitored the array: the count of A is what the array had when that
+# was seen. Both were used elsewhere, with a ramdisk that got the number and the slot of the RAM leg.
+@test "running: a disk that calls one active that had left before it is not put back, however late its own count was taken" {
+	local row=(whole-2 0:returned 1:absent leg.0.number=1 leg.0.role=1 leg.0.raid_disks=3
+		'leg.0.roles=1:1 2:2 3:0' leg.0.view=AAA leg.0.events=150 leg.0.joined=yes
+		"leg.0.device_uuid=$slots_a" waited=99 ram.number=3 array.degraded=2
+		witness.events=150 witness.legs= "witness.left=$slots_a" witness.ram_number=3
+		"witness.seen=$slots_a $slots_b" array.unconfigured=)
+	decides 'done' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150"
+	# B may have been there when A left.
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:150 $slots_a:150"
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:150"
+	# What A calls active is only itself and the RAM leg; or that leg before it got another
+	# number; or a leg that md has given a number that it hands out again.
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150" \
+		'leg.0.roles=1:1 3:0'
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150" \
+		'leg.0.roles=1:1 0:0 3:0'
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150" \
+		'leg.0.roles=1:1 4:2 3:0'
+	# Another one than B left with A, or is a member that the configuration does not name.
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_c:150 $slots_a:150" \
+		"witness.seen=$slots_a $slots_b $slots_c"
+	decides 'done' "${row[@]}" "witness.departed=$slots_b:140 $slots_c:149 $slots_a:150" \
+		"witness.seen=$slots_a $slots_b $slots_c"
+	# B is here as well.
+	row+=(1:returned leg.1.number=2 leg.1.role=2 leg.1.raid_disks=3 'leg.1.roles=1:1 2:2 3:0'
+		leg.1.view=AAA leg.1.events=150 "leg.1.device_uuid=$slots_b")
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:150 $slots_a:150"
+	decides 'done' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150"
+	# B, a member, was built in later. C, which no MEMBER names any more, left before A.
+	row=(whole-2 0:returned leg.0.number=1 leg.0.role=1 leg.0.raid_disks=4
+		'leg.0.roles=1:1 4:2 3:3' leg.0.events=150 "leg.0.device_uuid=$slots_a"
+		leg.1.number=4 "leg.1.member_uuid=$slots_b" ram.number=5 array.degraded=2 waited=99
+		witness.events=150 "witness.legs=$slots_b" witness.ram_number=5
+		"witness.seen=$slots_a $slots_b $slots_c" array.unconfigured=)
+	decides 'done' "${row[@]}" "witness.departed=$slots_c:140 $slots_a:150"
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_c:150 $slots_a:150"
+}
+
 @test "running: a disk with a history of its own is not put back, even if its slot looks right" {
 	facts whole-2 leg.1.slot=1 leg.1.number=1 leg.0.in= leg.0.state= leg.0.slot= leg.0.sb=ok \
 		"leg.0.uuid=$ME" leg.0.number=0 leg.0.role=0 'leg.0.roles=0:0 3:1' \
