@@ -175,7 +175,7 @@ witnesses() { # COUNT
 	input witness $((400 * TIMES)) "$C/state"
 	witnesses $((400 * TIMES)) 2>"$ERR"
 	silent
-	((GOOD > 40 * TIMES && GOOD < 360 * TIMES && COUNTS > 10 * TIMES)) ||
+	((GOOD > 40 * TIMES && GOOD < 360 * TIMES && COUNTS > 3 * TIMES)) ||
 		fail "$GOOD are good, with $COUNTS counts"
 }
 

@@ -94,10 +94,10 @@ sub witness {
 		'legs=' . join(' ', map { "aaaaaaaa-0000-0000-0000-00000000000$_" } 1 .. 1 + rand 3), 'events=' . any(0, 1, 42, 10**17, int rand 1e9),
 		'ram_slot=' . any('', 0, 1, 9999), 'generation=' . any(1, 7, 10**16));
 	push @lines, 'departed=' . join(any(' ', ' ', ' ', '', '  '),
-		map { "aaaaaaaa-0000-0000-0000-00000000000$_:" . any(0, 42, int rand 1e9, '08', '1a', '') } 1 .. 1 + rand 2)
+		map { "aaaaaaaa-0000-0000-0000-00000000000$_:" . any(0, 42, 10**17, (int rand 1e9) x 6, '08', '1a', '') } 1 .. 1 + rand 2)
 		if chance(0.5);
 	splice @lines, 1, 3, 'void=1', 'was=' . any('', 'a-1') if chance(0.1);
-	if (chance(0.5)) {
+	if (chance(0.4)) {
 		my $i = rand @lines;
 		my ($key) = split /=/, $lines[$i];
 		$lines[$i] = "$key=" . any(soup(2), '08', '-1', '9' x 19, '0x1', '1 1', 'a',
