@@ -86,17 +86,21 @@ wait_last_words_() { # NAME UNIT-STATE
 }
 
 # Returns 0 when nothing goes on that could still make the array whole: md is idle, and neither the
-# unit, hot-plug nor a person's command ("replace", between two steps) is at work. The caller may
-# hold the lock itself.
+# unit, hot-plug nor a person's command ("replace", between two steps) is at work. Frozen counts as
+# idle: a command that was killed may have left md so. The caller may hold the lock itself.
 wait_over_() { # NAME UNIT-STATE
-	[[ ${F[array.sync]} == idle && $2 != activating ]] || return 1
+	[[ ${F[array.sync]} == @(idle|frozen) && $2 != activating ]] || return 1
 	! systemd_unit_works "$1" && ! systemd_mend_works "$1" &&
 		{ [[ -n ${ARRAY_LOCK-} ]] || array_lock_is_free "$1"; }
 }
 
 wait_result_() { # NAME
 	local why
-	if [[ ${F[array.state]} == active ]]; then
+	if [[ ${F[array.state]} == active && ${F[array.sync]} == frozen ]]; then
+		log_error "$1: runs, but is not whole, and its sync_action is frozen, so md \
+rebuilds nothing: a replace, apply or resize was killed. Type that command again"
+		return "$EX_FAILED"
+	elif [[ ${F[array.state]} == active ]]; then
 		log_error "$1: runs, but is not whole; see: ramraid status $1"
 		return "$EX_FAILED"
 	fi

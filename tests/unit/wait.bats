@@ -48,3 +48,14 @@ setup() {
 	((LOOKS == 3)) || fail "$LOOKS"
 	kill $!
 }
+
+@test "wait ends if a command that was killed has left md frozen, and says what to type" {
+	facts_observe() {
+		LOOKS=$((LOOKS + 1))
+		((LOOKS < 9)) || fail 'it does not end'
+		F=([name]=data [array.state]=active [array.sync]=frozen)
+	}
+	run wait_whole data infinity
+	assert_failure 1
+	assert_output -p 'its sync_action is frozen, so md rebuilds nothing: a replace, apply or'
+}
