@@ -5,7 +5,7 @@
 need act/array-lock act/disk-legs act/notify act/rescue act/witness-update cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/quantity decide/action
 need decide/histories decide/leg notes/old-name notes/rescue-record observe/before-look
-need observe/facts world/md world/systemd
+need observe/facts world/disk world/md world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -71,8 +71,20 @@ deleted it after it had been put back, the record is an old one: \
 rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
 	facts_observe
 	[[ ${F[array.state]} != inactive ]] || md_stop "${F[array.md]}"
+	restore_stop_left_
 	[[ ${F[array.state]} != @(active|broken) ]] ||
 		die "$NAME: is running; type: ramraid stop $NAME" "$EX_REFUSED"
+	facts_observe
+}
+
+# restore_stop_left_: a restore that was killed has left the array running, from the disk that it
+# was overwriting. It is stopped if nothing uses it.
+restore_stop_left_() {
+	[[ ${F[array.state]} == active && -n ${RESCUE[disk]-} && -z $DRY_RUN &&
+		${F[ram.state]} != @(in_sync|recovering) ]] && disk_is_unused "${F[array.md]}" ||
+		return 0
+	systemd_stop_monitor "${F[array.md]}"
+	md_stop "${F[array.md]}" || return 0
 	facts_observe
 }
 
@@ -193,6 +205,25 @@ and was at $EVENTS_THEN when the image was made:")
 were in sync:")
 }
 
+# restore_write_ UUID: overwrites the array, which runs from the disk leg with this device UUID.
+# While it does, a signal stops the array again: the disk is half overwritten.
+restore_write_() {
+	trap 'restore_interrupted' INT TERM HUP
+	md_make_writable "${F[array.md]}"
+	rescue_put_back "${F[array.md]}" "$1" ||
+		die "$NAME: not restored; the image and its record are kept. Fix the cause, then: \
+ramraid restore $NAME"
+	trap '' INT TERM HUP
+}
+restore_interrupted() {
+	trap '' INT TERM HUP
+	act_apart md_stop "${F[array.md]}" ||
+		log_warning "$NAME: ${F[array.md]} could not be stopped; use nothing that is on it"
+	log_notice "$NAME: interrupted; the image and its record are kept. To go on: ramraid \
+restore $NAME"
+	exit 130
+}
+
 # The record of the image goes last: until then, no start mistakes the half-written disk for a good
 # one.
 restore_here() {
@@ -212,10 +243,7 @@ restore_here() {
 	disk_legs_is_of "${ARGUMENTS[0]}" ||
 		die "$NAME: something else has started an array of its legs at the same moment: \
 ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
-	md_make_writable "${F[array.md]}"
-	rescue_put_back "${F[array.md]}" "$uuid" ||
-		die "$NAME: not restored; the image and its record are kept. Fix the cause, then: \
-ramraid stop $NAME; ramraid restore $NAME"
+	restore_write_ "$uuid"
 	facts_observe
 	# The last record says that only the RAM leg was good.
 	F[array.known]=yes
@@ -225,8 +253,7 @@ ramraid stop $NAME; ramraid restore $NAME"
 	F[witness.give_up]+=$RESTORE_GIVE_UP
 	witness_update ||
 		die "$NAME: restored, but that could not be recorded, so the record of the image \
-is kept: without it, no start would know. Fix the cause, then: ramraid stop $NAME; ramraid restore \
-$NAME"
+is kept: without it, no start would know. Fix the cause, then: ramraid restore $NAME"
 	# The note is written before the record goes: with both, "restore" says what to do.
 	rescue_note_restored "$image" ||
 		log_warning "$NAME: could not note beside $image that it has been put back"
@@ -240,4 +267,5 @@ delete it when you have looked at your data"
 		log_warning "$NAME: restored from $image, which could not be deleted; \
 delete it yourself"
 	fi
+	trap - INT TERM HUP
 }

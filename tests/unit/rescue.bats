@@ -224,6 +224,47 @@ no_image() {
 	[[ ! -e ${IMAGE%/*} ]]
 }
 
+@test "a restore begins anew where a killed one has left the array running, but not while it is in use" {
+	NAME=data
+	write
+	rescue_record_read data "$ID"
+	facts_observe() {
+		F[array.md]=md127 F[array.state]=$ARRAY F[ram.state]=${RAM_IS-none}
+	}
+	mdadm() { called "$*" && ARRAY=absent; }
+	disk_is_unused() { [[ -z ${USED-} ]]; }
+	begins() { # yes|no
+		ARRAY=active
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		if [[ $1 == yes ]]; then
+			restore_check 2>/dev/null
+			[[ $(calls) == '--stop /dev/md127' ]] || fail "$(calls)"
+		else
+			run restore_check
+			assert_failure 4
+			assert_output -p 'is running; type: ramraid stop data'
+		fi
+	}
+	# None had begun: something else has started it.
+	begins no
+	RESCUE[disk]=aaaaaaaa-0000-0000-0000-000000000001
+	begins yes
+	USED=yes begins no
+	# Its RAM leg has what the disk leg has not.
+	RAM_IS=in_sync begins no
+}
+
+@test "a restore that is interrupted stops the array, and says how to go on" {
+	NAME=data F[array.md]=md127
+	mdadm() { called "$*"; }
+	md_make_writable() { :; }
+	rescue_put_back() { kill -TERM "$BASHPID" && command sleep 5; }
+	run restore_write_ x
+	assert_failure 130
+	assert_output -p 'interrupted; the image and its record are kept. To go on: ramraid restore data'
+	[[ $(calls) == '--stop /dev/md127' ]] || fail "$(calls)"
+}
+
 @test "the record has the events of each disk leg that can be read" {
 	F[members]=3 F["leg.0.node"]=sda F["leg.1.node"]='' F["leg.2.node"]=sdc
 	superblock_facts_patiently() {

@@ -189,16 +189,23 @@ stopped; its record did not say so yet"
 		grep "is damaged: its SHA-256" /root/out; test -e /etc/ramraid/state/data.rescue
 		ramraid stop data; cp --sparse=always /root/image $image'
 	check 'restore interrupted: the disks are still refused' '
-		ramraid restore --yes data >/root/out 2>&1 & pid=$!
-		for i in $(seq 100); do grep -q "+ dd" /root/out && break; sleep 0.05; done
-		kill -KILL $pid; pkill -KILL dd; wait || :; cat /root/out
-		grep -q "+ dd" /root/out
+		interrupted() { # SIGNAL CODE
+			local code=0
+			ramraid restore --yes data >/root/out 2>&1 & pid=$!
+			for i in $(seq 200); do
+				grep -q "+ dd" /root/out && break; sleep 0.05
+			done
+			kill -$1 $pid; pkill -KILL -x dd; wait $pid || code=$?; cat /root/out
+			test $code = $2; grep -q "+ dd" /root/out
+		}
 		refused() {
 			fails ramraid start data
 			systemctl show -p StatusText --value ramraid@data |
 				grep -q "ramraid restore data"
 		}
-		refused; ramraid stop data; refused'
+		interrupted KILL 137; refused; test -e /dev/md/data
+		interrupted TERM 130; grep "interrupted; the image and its record" /root/out
+		settle; test ! -e /dev/md/data; refused'
 	check 'restore puts every byte back' "$tools"'
 		ramraid restore --yes data; test "$(slots data)" = UUU
 		systemctl start srv-data.mount; sums; test "$(compare data)" = 0
