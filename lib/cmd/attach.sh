@@ -88,5 +88,7 @@ attach_leave_() {
 	[[ ${F[ram.state]} != attached ]] || ramdisk_drop "$NAME" ||
 		log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; \
 its memory is not given back"
+	# What a person had taken out is out again, and hot-plug leaves it so.
+	[[ -z ${out-} || ${F[ram.state]} != @(none|attached) ]] || act_put "$RUN/$NAME.detached"
 	return 0
 }

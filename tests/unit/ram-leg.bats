@@ -246,6 +246,31 @@ drives() {
 	assert_output -p 'it does not end; the ramdisk stays'
 }
 
+@test "an interrupted attach leaves the RAM leg out if a person had taken it out" {
+	local verb note=$R/run/ramraid/data.detached
+	mkdir -p "$R/run/ramraid"
+	for verb in conf_need cli_root paths_run array_lock attach_check_ ramdisk_forgive; do
+		eval "$verb() { :; }"
+	done
+	loop_run() { kill -INT "$BASHPID" && command sleep 5; }
+	attaches() { # RAM-STATE
+		F[name]=data RAM=$1 COPY=none
+		run cmd_attach data
+		assert_failure 130
+	}
+	: >"$note"
+	attaches attached
+	[[ -e $note ]] || fail 'hot-plug would make it'
+	attaches none
+	[[ -e $note ]] || fail 'hot-plug would make it'
+	# md goes on with it.
+	attaches recovering
+	[[ ! -e $note ]] || fail 'it is there'
+	# Nobody had taken it out.
+	attaches attached
+	[[ ! -e $note ]] || fail 'nobody had taken it out'
+}
+
 @test "if md took no new member, each disk leg in the array that has bad blocks is named" {
 	local text
 	facts_read <"$FIXTURES/decide/whole-2.facts"
