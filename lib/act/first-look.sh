@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need act/hotplug act/witness-update notes/witness observe/before-look observe/facts
-need observe/members world/md-check world/ramdisk
+need observe/members world/disk world/md-check world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -21,6 +21,13 @@ first_look() {
 	ramdisk_settle "${F[name]}"
 	[[ ${F[array.state]} != active || ${F[array.known]} != yes ||
 		${F[array.readauto]} == yes ]] || first_look_note_leavers_
+}
+
+# first_look_is_used: does something use the running array, although no start has opened the gate?
+# An array with the root file system always is in use: the boot itself has to wait for its RAM leg.
+first_look_is_used() {
+	[[ ${F[array.state]} == active && ${F[array.readauto]} != yes &&
+		${F[conf.root]} != yes ]] && ! disk_is_unused "${F[array.md]}"
 }
 
 # Records the legs that have left this run of the array, with the event count of the array now,

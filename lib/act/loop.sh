@@ -36,6 +36,7 @@ readonly LOOP_LOOK=0.5       # seconds between two looks
 #                    for act/whole-since.sh
 #   LOOP_REBUILT     yes: it was filled in this run; for cmd/start.sh
 #   LOOP_MADE        yes: the ramdisk was made
+#   LOOP_USED        yes: something used the array before this start opened the gate
 LOOP_FAST='' # a start may be interrupted before loop_run
 
 # loop_run NAME [no|yes|mend [in-use]]: brings the array up as far as it goes. yes: also tries
@@ -99,9 +100,9 @@ it: ramraid start ${F[name]}"
 # Sets up what holds for the whole run.
 loop_begin_() { # NAME [no|yes|mend [in-use]]
 	clock
-	LOOP_GATE=hold LOOP_IN_USE='' LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' LOOP_WATCHED='' \
-		LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' LOOP_PRINT='' \
-		LOOP_FILLING=$NOW LOOP_STARTED=$NOW
+	LOOP_GATE=hold LOOP_IN_USE='' LOOP_USED='' LOOP_FAST='' LOOP_SAID='' LOOP_IDLE_SINCE='' \
+		LOOP_WATCHED='' LOOP_REBUILT='' LOOP_MADE='' LOOP_ENGINE='' LOOP_NO_RAM='' \
+		LOOP_PRINT='' LOOP_FILLING=$NOW LOOP_STARTED=$NOW
 	conf_need_keep "$1"
 	block_size_tidy "$1"
 	# A selftest holds for one build of md, which is known once md is loaded.
@@ -136,9 +137,26 @@ loop_look_() {
 	F[waited]=$((NOW - LOOP_STARTED))
 	facts_observe
 	[[ ${F[mend]-} != yes ]] || hotplug_look
-	first_look_is_done || first_look
+	first_look_is_done || {
+		first_look
+		[[ -n $LOOP_IN_USE ]] || ! first_look_is_used || loop_mind_users_
+	}
 	all_disks_decide
 	action_gate
+}
+
+# A start finds the array in use: somebody has mounted it. The gate opens as in any start, but the
+# rebuild leaves the disks to those who use them, and where it would be a danger, there is none.
+loop_mind_users_() {
+	local i
+	LOOP_USED=yes
+	[[ -n ${F[kernel.flaw]} ]] || return 0
+	F["veto.make-ram"]="it is in use, and on this kernel a RAM leg must not be rebuilt while \
+something reads the array: ${F[kernel.flaw]}. Unmount it first, then: ramraid attach ${F[name]}"
+	for ((i = 0; i < ${F[members]}; i++)); do
+		F["veto.add-leg.$i"]="it is in use, and on this kernel no leg is rebuilt then: \
+${F[kernel.flaw]}"
+	done
 }
 
 # From now on the monitor writes down every change of the array, for as long as the array runs. It
@@ -268,7 +286,7 @@ loop_say_() {
 # the disks. A rebuild that is due but does not run is an error, not something to wait for.
 loop_wait_() {
 	if [[ $ACTION == wait-sync ]]; then
-		[[ $LOOP_GATE == open ]] || loop_speed fast
+		[[ $LOOP_GATE == open || -n $LOOP_USED ]] || loop_speed fast
 		loop_watch_sync LOOP_IDLE_SINCE
 	fi
 	[[ $ACTION != wait-copy ]] || ram_leg_watch_copy

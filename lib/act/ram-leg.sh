@@ -168,9 +168,13 @@ it has: replace that disk" \
 }
 
 # Prints the limit of the copy in bytes a second: COPY_RATE=, and until the gate is open 0, for
-# none, because nobody else reads the disks yet.
+# none, because nobody else reads the disks yet, unless the array was in use before.
 ram_leg_copy_rate_() {
-	if [[ $LOOP_GATE == open ]]; then quantity_bytes "${CONF[COPY_RATE]}" 0; else echo 0; fi
+	if [[ $LOOP_GATE == open || -n ${LOOP_USED-} ]]; then
+		quantity_bytes "${CONF[COPY_RATE]}" 0
+	else
+		echo 0
+	fi
 }
 
 # Gives up a copy that makes no progress: a disk that neither answers nor fails must not keep the

@@ -961,6 +961,46 @@ waits_for_a() {
 	not grep -q assemble <(calls) || fail "$(calls | sort | uniq -c) $(head -5 "$BATS_TEST_TMPDIR/log")"
 }
 
+# used FLAW: a start of an array that somebody has mounted after its RAM leg was taken out.
+used() {
+	actions 0
+	mkdir -p "$R/sys/class/block/md127" "$R/sys/block/md127/md"
+	echo 9:127 >"$R/sys/class/block/md127/dev"
+	FLAW=$1
+	loop_speed() { called speed "$1"; }
+	observe() {
+		F[kernel.flaw]=$FLAW F[conf.wait_timeout]=1800 F[conf.root]=$ROOT_IS
+		case $(calls | grep -v 'witness\|speed\|ready\|end' | tail -n 1) in
+		'') F[ram.state]=none F[array.degraded]=1 ;;
+		make_ram*) F[ram.state]=attached ;;
+		add_ram*) F[ram.state]=recovering F[array.sync]=recover && called waits ;;
+		waits*) F[ram.state]=in_sync F[array.sync]=idle F[array.degraded]=0 ;;
+		esac
+	}
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	drives 0
+}
+
+@test "a start of an array that is in use leaves the disks to its users, and on a flawed kernel makes no RAM leg" {
+	local ROOT_IS=no FLAW
+	: >"$R/proc/1/mountinfo"
+	used ''
+	[[ $(calls) == *add_ram*'speed fast'* ]] || fail "$(calls)"
+	used CVE-2024-45023
+	[[ $(calls) == *add_ram*'speed fast'* ]] || fail "$(calls)"
+	echo '36 25 9:127 / /srv/data rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	used ''
+	[[ $(calls) == *add_ram* && $(calls) != *'speed fast'* ]] || fail "$(calls)"
+	used CVE-2024-45023
+	[[ $(calls) != *make_ram* ]] || fail "$(calls)"
+	[[ $(calls) == *'it is in use, and on this kernel a RAM leg must not be rebuilt while'* ]] ||
+		fail "$(calls)"
+	# The boot waits for the array that it is on.
+	ROOT_IS=yes
+	used ''
+	[[ $(calls) == *add_ram*'speed fast'* ]] || fail "$(calls)"
+}
+
 # on_disk LINE…: the record that the monitor has written since.
 on_disk() {
 	mkdir -p "$R/etc/ramraid/state"
