@@ -43,6 +43,8 @@ cli_parse() {
 			elif [[ $name != *' '* && $flags == *" $name= "* ]] && (($# > 0)); then
 				OPT[${name//-/_}]=$1
 				shift
+			elif [[ $name != *' '* && $flags == *" $name= "* ]]; then
+				cli_usage "$usage" "--$name needs a value"
 			else
 				cli_unknown_
 			fi

@@ -171,7 +171,7 @@ parses() { # FLAGS ARG…
 		${ARGS[*]} == 'a b' ]]
 	run parses 'ram=' name --ram
 	assert_failure 2
-	assert_output -p 'unknown option --ram'
+	assert_output -p -- '--ram needs a value'
 }
 
 @test "cli_parse: --dry-run sets DRY_RUN, nothing else does" {
