@@ -143,7 +143,7 @@ its disks come over the network." \
 # the unit's own TimeoutStopSec=.
 dropins_shutdown() {
 	local target
-	for target in poweroff reboot halt kexec; do
+	for target in poweroff reboot halt kexec soft-reboot; do
 		act_put_folder "$1/$target.target.d" || return
 		act_put "$1/$target.target.d/50-ramraid.conf" "# An array may have to be saved \
 from memory first: SHUTDOWN in ramraid-concepts(7)." '[Unit]' JobTimeoutSec=4h

@@ -59,7 +59,7 @@ golden() {
 	[[ -d $FIXTURES/generator/$1/expected ]] && set -- "$FIXTURES/generator/$1/expected" ||
 		set -- "$BATS_TEST_TMPDIR/none"
 	# The bounds of the shutdown and mdadm's watcher are the same for all: tests of their own.
-	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d \
+	run diff -r --exclude={poweroff,reboot,halt,kexec,soft-reboot}.target.d --exclude=mdmonitor.service.d \
 		"$1" "$OUT"
 	assert_success
 	[[ ! -d $R/etc/ramraid ]] || in_no_cycle
@@ -138,7 +138,7 @@ quietly() {
 	BLIND=yes run now
 	assert_output -p "can't see what is on it now; using what was recorded"
 	now
-	run diff -r --exclude={poweroff,reboot,halt,kexec}.target.d --exclude=mdmonitor.service.d \
+	run diff -r --exclude={poweroff,reboot,halt,kexec,soft-reboot}.target.d --exclude=mdmonitor.service.d \
 		"$FIXTURES/generator/01-ext4-by-uuid/expected" "$OUT"
 	assert_success
 }
@@ -442,7 +442,7 @@ in_no_order() { # LINE…
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
 	chmod -R go-w "$R/etc"
 	generate
-	for target in poweroff reboot halt kexec; do
+	for target in poweroff reboot halt kexec soft-reboot; do
 		grep -qx JobTimeoutSec=4h "$OUT/$target.target.d/50-ramraid.conf"
 	done
 	rm -r "${OUT:?}"/*
@@ -544,7 +544,7 @@ hostile() {
 # beside the output folder
 only() {
 	local unit expected
-	rm -rf "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
+	rm -rf "$OUT"/{poweroff,reboot,halt,kexec,soft-reboot}.target.d "$OUT/mdmonitor.service.d"
 	expected=$(for unit in 'dev-disk-by\x2dlabel-x.device' \
 		'systemd-fsck@dev-disk-by\x2dlabel-x.service' "$@"; do
 		printf '%s.d\n' "$unit"
@@ -794,7 +794,7 @@ LABEL=x /last ext4 ro' ]] || fail "$output"
 	[[ $(grep After "$OUT/mdmonitor.service.d/50-ramraid.conf") == \
 		After=ramraid@data.service ]] ||
 		fail "$(cat "$OUT/mdmonitor.service.d"/*)"
-	rm -r "$OUT"/{poweroff,reboot,halt,kexec}.target.d "$OUT/mdmonitor.service.d"
+	rm -r "$OUT"/{poweroff,reboot,halt,kexec,soft-reboot}.target.d "$OUT/mdmonitor.service.d"
 	[[ -z $(ls "$OUT") && $said == *'more?evil'* ]] || fail "$(ls "$OUT")" "$said"
 }
 
