@@ -103,7 +103,7 @@ readonly INITRAMFS_SECONDS=300
 initramfs_unpack_() { # RELEASE FILE
 	local program
 	if [[ -z $INITRAMFS_WORK ]]; then
-		INITRAMFS_WORK=$(mktemp -d "${TMPDIR:-/var/tmp}/ramraid-check.XXXXXX") || return 1
+		INITRAMFS_WORK=$(mktemp -d /var/tmp/ramraid-check.XXXXXX) || return 1
 	fi
 	for program in unmkinitramfs lsinitrd; do
 		command -v "$program" >/dev/null || continue

@@ -51,7 +51,7 @@ readonly SAMPLE_PICK='
 sample_open() {
 	local above
 	SAMPLE=''
-	for above in "$ROOT/run" "${TMPDIR:-/tmp}"; do
+	for above in "$ROOT/run" /tmp; do
 		[[ -d $above && -w $above ]] || continue
 		SAMPLE=$(mktemp -d -- "$above/ramraid-estimate.XXXXXX" 2>/dev/null) && return
 	done
