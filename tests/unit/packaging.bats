@@ -24,6 +24,8 @@ systemctl stop ramraid-mend@*
 systemctl stop ramraid-monitor@*.path
 systemctl stop ramraid-monitor@*.service
 systemctl stop ramraid-memory@*'
+readonly SELFTESTS='systemctl stop ramraid-selftest.service
+systemctl stop ramraid-selftest-clean.service'
 readonly TIMERS='systemctl stop ramraid-*.timer
 systemctl stop ramraid-metrics.service
 systemctl stop ramraid-scrub@*.service'
@@ -50,7 +52,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 		mkdir "$left"
 		run "$PROJECT/packaging/before-removal"
 		assert_success
-		[[ $(calls) == $'systemctl stop ramraid-selftest.service ramraid-selftest-clean.service\nramraid selftest --clean\nramraid detach data\n'"$WATCHERS"$'\nramraid claim --remove --all\n'"$TIMERS" ]] || fail "$(calls)"
+		[[ $(calls) == "$SELFTESTS"$'\nramraid selftest --clean\nramraid detach data\n'"$WATCHERS"$'\nramraid claim --remove --all\n'"$TIMERS" ]] || fail "$(calls)"
 		rm -r "$left" "$BATS_TEST_TMPDIR/calls"
 	done
 	mkdir "$R/run/ramraid/.selftest"
@@ -180,7 +182,7 @@ status data"
 	program systemctl ''
 	run "$PROJECT/packaging/before-removal"
 	assert_failure 1
-	[[ $(calls) == "$WATCHERS"$'\nramraid claim --remove --all\nramraid claim\nsystemctl start ramraid-hotplug.path ramraid-hotplug.timer ramraid-remember.path ramraid-hotplug.service' ]] ||
+	[[ $(calls) == "$SELFTESTS"$'\n'"$WATCHERS"$'\nramraid claim --remove --all\nramraid claim\nsystemctl start ramraid-hotplug.path ramraid-hotplug.timer ramraid-remember.path ramraid-hotplug.service' ]] ||
 		fail "$(calls)"
 }
 
@@ -360,7 +362,7 @@ release_tree() {
 	local file words word
 	for file in debian/ramraid.postrm packaging/ramraid.spec packaging/arch/ramraid.install; do
 		words=$(sed ':a; /\\$/ { N; s/\\\n//; ba }' "$PROJECT/$file" |
-			sed -n "s/^[[:blank:]]*systemctl stop '/'/p")
+			sed -n "s/^[[:blank:]]*systemctl stop '\(.*'\).*/'\1/p")
 		[[ -n $words ]] || fail "$file: no units are stopped"
 		for word in $words; do
 			[[ $word == *'*'* ]] || fail "$file: $word"
