@@ -37,10 +37,12 @@ readonly tools='
 		return 1
 	}
 	with_ramdisk() { # LEG PLACE
-		elsewhere $1; lsmod | grep -q ^brd || modprobe brd rd_nr=1 rd_size=40960
+		elsewhere $1; modprobe brd rd_nr=1 rd_size=40960
 		mdadm /dev/md/other --add /dev/ram0; mdadm --wait /dev/md/other || :
 		mdadm --detail /dev/md/other; test "$(place /dev/md/other /dev/ram0)" = "$2"
 		block /root/A 100; sleep 1; ends; mdadm --zero-superblock /dev/ram0
+		# Otherwise it is not free for the RAM leg here.
+		settle; rmmod brd
 	}
 	refused() {
 		local code=0
