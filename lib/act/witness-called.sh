@@ -39,23 +39,23 @@ witness_called_absent() {
 # they are not vouched for (LEG:), and those that have left (LEG:EVENTS). In an array that has just
 # been started, to which md has not yet written, the members say whether a leg was in sync to the
 # end; its last update may have been one more. If it was not, nobody knows how long it was: the
-# count is that of the record, the last that is known. While a member in sync can't be read, none is
-# taken for one that has left.
+# count is that of the record, the last that is known, or more (EVENTS+). While a member in sync
+# can't be read, none is taken for one that has left.
 witness_called_departed() {
-	local leg events
+	local leg events more
 	for leg in "${here[@]}"; do
 		[[ " ${legs[*]} " == *" $leg "* ]] || departed+=("$leg:")
 	done
 	((${#here[@]} >= ${#NODES[@]})) || return 0
 	for leg in ${F[witness.seen]-} ${F[witness.legs]-}; do
 		[[ " ${here[*]} " != *" $leg "* && " ${departed[*]} " != *" $leg:"* ]] || continue
-		events=$1
+		events=$1 more=''
 		[[ ${F[array.readauto]-} != yes ]] || {
 			[[ -z ${F[witness.events]} ]] || witness_called_ "$leg" ||
-				events=${F[witness.events]}
+				events=${F[witness.events]} more=+
 			events=$((events + 1))
 		}
-		departed+=("$leg:$events")
+		departed+=("$leg:$events$more")
 	done
 }
 

@@ -41,68 +41,36 @@ histories_calls_missing() {
 
 # histories_is_another_ I J: does leg I mean another device by leg J's number and slot? A witness
 # that vouches for I and not for J shows that it is the RAM leg. Otherwise it may be a member that I
-# got when it was used without J, if md hands out that number again and J does not know I. Without a
-# witness, neither is then believed to know the other. With one, leg I is believed if it has no more
-# events than when it left; or, if it has not left by then, when it has nothing that is later than
-# the witness, or calls the RAM leg active as well. One event may be md's own half step; a new
-# member adds more.
+# got when it was used without J, if J does not know I: elsewhere, and if md hands out that number
+# again, here. Without a witness, and with such a number, neither is then believed to know the
+# other. With one, leg I is believed if it has no more events than when it left; or, if it has not
+# left by then, when it has nothing that is later than the witness, or calls the RAM leg active as
+# well. One event may be md's own half step; a new member adds more.
 histories_is_another_() {
 	local SLOT
 	[[ -z ${F[witness.events]} || ${F[witness.ram_number]} != "${F[leg.$2.number]}" ]] ||
 		! histories_witness_agrees "$1" || histories_witness_agrees "$2" || return 0
-	((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) &&
-		! histories_slot_of "$2" "${F[leg.$1.number]}" || return 1
+	! histories_slot_of "$2" "${F[leg.$1.number]}" || return 1
+	((${F[leg.$2.number]} >= ${F[leg.$1.raid_disks]:-0})) || {
+		histories_used_since "$1" surely
+		return
+	}
 	[[ -z ${F[witness.events]} ]] || histories_used_since "$1" || {
 		((${F[leg.$1.events]} > ${F[witness.events]} + 1)) &&
 			! histories_calls_ram_active "$1"
 	}
 }
 
-# histories_used_since I: does the witness show that leg I was written to after it had left? Not for
-# one that is incomplete: a rebuild that was cut off adds events as well.
+# histories_used_since I [surely]: does the witness show that leg I was written to after it had
+# left? Not for one that is incomplete: a rebuild that was cut off adds events as well. With
+# "surely", the witness has to know how many events leg I had at most; without, it may have had more
+# ("EVENTS+").
 histories_used_since() {
-	local LEFT
-	[[ -z ${F[leg.$1.recovery]} ]] && histories_left_at_ "${F[leg.$1.device_uuid]}" ||
-		return 1
-	((${F[leg.$1.events]} > LEFT)) || histories_calls_departed_ "$1"
-}
-
-# histories_left_at_ UUID: sets LEFT to the most events that this disk leg can have had when it
-# left; returns 1 if the witness does not know that it has left.
-histories_left_at_() {
-	local entries=" ${F[witness.departed]} "
-	[[ -n $1 && $entries == *" $1:"* ]] || return 1
-	LEFT=${entries#*" $1:"}
-	LEFT=${LEFT%% *}
-}
-
-# histories_calls_departed_ I: does leg I, which has left, call a disk leg active that had left
-# before it? Then they were used together elsewhere. The count at which leg I left may be too high,
-# because nobody looked; but it was a member when the other one left, and its superblock is later.
-# Which number an absent disk has is not known, so the numbers are counted: those that md does not
-# hand out again, and that neither the RAM leg nor a disk leg has that is here. As many may be legs
-# that left at the same time or later, or that the configuration does not name.
-histories_calls_departed_() {
-	local i entry uuid LEFT here=' ' own=${F[leg.$1.device_uuid]} others=0
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ $i == "$1" || -n ${F[leg.$i.in]} ]] || {
-			histories_left_at_ "${F[leg.$i.device_uuid]}" &&
-				((LEFT < ${F[leg.$1.events]})) && continue
-		}
-		here+="${F[leg.$i.number]} "
-		own+=" ${F[leg.$i.device_uuid]} ${F[leg.$i.member_uuid]}"
-	done
-	for entry in ${F[leg.$1.roles]}; do
-		[[ $here == *" ${entry%:*} "* || ${entry%:*} == "${F[witness.ram_number]}" ||
-			${entry#*:} == "${F[witness.ram_slot]}" ]] ||
-			((${entry%:*} >= ${F[leg.$1.raid_disks]:-0})) || others=$((others + 1))
-	done
-	for uuid in ${F[witness.seen]} ${F[array.unconfigured]}; do
-		[[ " $own " != *" $uuid "* ]] || continue
-		histories_left_at_ "$uuid" && ((LEFT < ${F[leg.$1.events]})) ||
-			others=$((others - 1))
-	done
-	((others > 0))
+	local left=" ${F[witness.departed]} " uuid=${F[leg.$1.device_uuid]}
+	[[ -n $uuid && -z ${F[leg.$1.recovery]} && $left == *" $uuid:"* ]] || return 1
+	left=${left#*" $uuid:"}
+	left=${left%% *}
+	[[ ${2-} != surely || $left != *+ ]] && ((${F[leg.$1.events]} > ${left%+}))
 }
 
 # histories_calls_ram_active I: does leg I's superblock call the RAM leg that the witness describes

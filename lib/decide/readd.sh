@@ -278,14 +278,18 @@ readd_is_unknown_() {
 }
 
 # readd_has_been_with I MEMBER: does leg I, which is outside, call this member of the running array
-# (leg.J, ram) active? If md hands out its number again, leg I may mean a member that it got when it
-# was used alone.
+# (leg.J, ram) active? It may mean a member that it got when it was used alone: elsewhere, and if md
+# hands out that number again, here.
 readd_has_been_with() {
 	local SLOT
 	[[ ${F[leg.$1.number]} != "${F[$2.number]}" ]] &&
 		histories_slot_of "$1" "${F[$2.number]}" && [[ $SLOT == "${F[$2.slot]}" ]] ||
 		return 1
-	((${F[$2.number]} < ${F[leg.$1.raid_disks]:-0})) || ! histories_used_since "$1"
+	if ((${F[$2.number]} < ${F[leg.$1.raid_disks]:-0})); then
+		! histories_used_since "$1" surely
+	else
+		! histories_used_since "$1"
+	fi
 }
 
 # readd_left_this_run_ I: was leg I in sync in this run of the array, and not used anywhere since?

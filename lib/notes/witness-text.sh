@@ -12,7 +12,7 @@ readonly WITNESS_TEXT_LEFT='its claim was removed, and since then nothing record
 WITNESS_FORM_NUMBER='(0|[1-9][0-9]{0,17})' WITNESS_FORM_UUIDS='^[0-9a-f -]*$' \
 	WITNESS_FORM_SLOT='^(absent|(0|[1-9][0-9]{0,3})?)$' \
 	WITNESS_FORM_LIFE='^(absent|[0-9a-f-]{36})$' \
-	WITNESS_FORM_DEPARTED='^(absent|([0-9a-f-]+:(0|[1-9][0-9]{0,17})( |$))*)$'
+	WITNESS_FORM_DEPARTED='^(absent|([0-9a-f-]+:(0|[1-9][0-9]{0,17})[+]?( |$))*)$'
 declare -gA WITNESS_FORM=(
 	[void]='^absent$'
 	[was]='^absent$'
@@ -94,7 +94,7 @@ witness_text_lacks_() { # CODE: of the caller's file. Returns 1.
 witness_text_lines_() {
 	local line
 	for line; do
-		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|life|left|given|seen|doubted|departed)=([0-9a-f\ :-]*)$ ]] ||
+		[[ $line =~ ^(uuid|void|was|legs|events|filled|ram_slot|ram_number|generation|life|left|given|seen|doubted|departed)=([0-9a-f\ :+-]*)$ ]] ||
 			return 1
 		[[ -z ${WITNESS[${BASH_REMATCH[1]}]+twice} ]] || return 1
 		WITNESS[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}

@@ -29,9 +29,9 @@ readonly WITNESS_SEEN=384
 # person has given up by starting without them. seen: all disk legs that were ever in sync, the
 # latest last. doubted: what was in sync, too, but may not have been a disk leg: the device of RAM=,
 # and what only a copy has seen. departed: legs that have left ("UUID:EVENTS"), and the most events
-# that each can have had by then; fewer if that is not known. life: a UUID that a record keeps from
-# its beginning; a record that is begun anew has another. Sets WITNESS_KNOWN to the disk legs that
-# the record on the root file system names, whatever a copy says.
+# that each can have had by then; with a "+", it may have had more. life: a UUID that a record keeps
+# from its beginning; a record that is begun anew has another. Sets WITNESS_KNOWN to the disk legs
+# that the record on the root file system names, whatever a copy says.
 # Where there is a second copy (notes/witness-copy.sh), the one with the later generation counts:
 # WITNESS_COUNTS is own or copy, and WITNESS_SPLIT is yes when the two differ. Generations of two
 # lives can't be compared: then neither vouches for a leg.

@@ -1106,9 +1106,11 @@ slots_adopted() {
 	decides refuse "${row[@]}" "witness.legs=$slots_b" witness.events=290 \
 		"witness.departed=$slots_a:149"
 	because 'have been used without each other'
-	# md does not hand out that number again.
+	decides refuse "${row[@]}" "witness.legs=$slots_b" witness.events=290 \
+		"witness.departed=$slots_a:149+"
+	# md does not hand out that number again here, and it may have had more events.
 	decides 'assemble sdb' "${row[@]}" "witness.legs=$slots_b" witness.events=290 \
-		"witness.departed=$slots_a:149" leg.0.raid_disks=3
+		"witness.departed=$slots_a:149+" leg.0.raid_disks=3
 }
 
 @test "running: a disk that has more events than when it left is not put back for what it says about a number that md hands out again" {
@@ -1118,49 +1120,60 @@ slots_adopted() {
 		witness.events=300 "witness.legs=$slots_b" witness.filled=1 mend=yes ram.number=3)
 	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:150"
 	decides 'done' "${row[@]}" "witness.departed=$slots_a:149"
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:149" leg.0.raid_disks=3
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:149+" leg.0.raid_disks=3
 	# It was being rebuilt when it left again: that is where its events are from.
 	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:149" leg.0.recovery=2048
 }
 
-# B left, then A, while nothing monitored the array: the count of A is what the array had when that
-# was seen. Both were used elsewhere, with a ramdisk that got the number and the slot of the RAM leg.
-@test "running: a disk that calls one active that had left before it is not put back, however late its own count was taken" {
-	local row=(whole-2 0:returned 1:absent leg.0.number=1 leg.0.role=1 leg.0.raid_disks=3
-		'leg.0.roles=1:1 2:2 3:0' leg.0.view=AAA leg.0.events=150 leg.0.joined=yes
-		"leg.0.device_uuid=$slots_a" waited=99 ram.number=3 array.degraded=2
-		witness.events=150 witness.legs= "witness.left=$slots_a" witness.ram_number=3
-		"witness.seen=$slots_a $slots_b" array.unconfigured=)
-	decides 'done' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150"
-	# B may have been there when A left.
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:150 $slots_a:150"
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:150"
-	# What A calls active is only itself and the RAM leg; or that leg before it got another
-	# number; or a leg that md has given a number that it hands out again.
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150" \
-		'leg.0.roles=1:1 3:0'
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150" \
-		'leg.0.roles=1:1 0:0 3:0'
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150" \
-		'leg.0.roles=1:1 4:2 3:0'
-	# Another one than B left with A, or is a member that the configuration does not name.
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:140 $slots_c:150 $slots_a:150" \
-		"witness.seen=$slots_a $slots_b $slots_c"
-	decides 'done' "${row[@]}" "witness.departed=$slots_b:140 $slots_c:149 $slots_a:150" \
-		"witness.seen=$slots_a $slots_b $slots_c"
-	# B is here as well.
-	row+=(1:returned leg.1.number=2 leg.1.role=2 leg.1.raid_disks=3 'leg.1.roles=1:1 2:2 3:0'
-		leg.1.view=AAA leg.1.events=150 "leg.1.device_uuid=$slots_b")
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_b:150 $slots_a:150"
-	decides 'done' "${row[@]}" "witness.departed=$slots_b:140 $slots_a:150"
-	# B, a member, was built in later. C, which no MEMBER names any more, left before A.
-	row=(whole-2 0:returned leg.0.number=1 leg.0.role=1 leg.0.raid_disks=4
-		'leg.0.roles=1:1 4:2 3:3' leg.0.events=150 "leg.0.device_uuid=$slots_a"
-		leg.1.number=4 "leg.1.member_uuid=$slots_b" ram.number=5 array.degraded=2 waited=99
-		witness.events=150 "witness.legs=$slots_b" witness.ram_number=5
-		"witness.seen=$slots_a $slots_b $slots_c" array.unconfigured=)
-	decides 'done' "${row[@]}" "witness.departed=$slots_c:140 $slots_a:150"
-	decides 'readd 0' "${row[@]}" "witness.departed=$slots_c:150 $slots_a:150"
+# Elsewhere, shrinking an array and adding a disk to it can give that disk any number.
+@test "a disk that was surely used since it left is not believed about any number" {
+	local row=(stopped-2 leg.0.number=0 leg.0.role=0 'leg.0.roles=0:0 1:1' leg.0.raid_disks=2
+		leg.0.events=151 leg.1.number=1 leg.1.role=1 'leg.1.roles=1:1 2:2'
+		leg.1.raid_disks=3 leg.1.events=300 witness.events=300 "witness.legs=$slots_b"
+		witness.ram_slot=2 witness.ram_number=2 witness.why=)
+	decides 'assemble sdb' "${row[@]}"
+	decides 'assemble sdb' "${row[@]}" "witness.departed=$slots_a:151"
+	# It may have had more events: the power was cut before that could be recorded.
+	decides 'assemble sdb' "${row[@]}" "witness.departed=$slots_a:150+"
+	decides refuse "${row[@]}" "witness.departed=$slots_a:150"
+	because 'have been used without each other'
+	# Where B knows A, they have been together.
+	decides 'assemble sdb' "${row[@]}" "witness.departed=$slots_a:150" \
+		'leg.1.roles=0:0 1:1 2:2'
+	# In the running array.
+	row=(whole-2 0:returned leg.0.number=0 leg.0.role=0 leg.0.raid_disks=2
+		'leg.0.roles=0:0 1:1' leg.0.view=AA leg.0.events=151 "leg.0.device_uuid=$slots_a"
+		leg.1.slot=1 leg.1.number=1 "leg.1.member_uuid=$slots_b" ram.number=2 ram.slot=2
+		array.events=300 witness.events=300 "witness.legs=$slots_b" witness.ram_slot=2
+		witness.ram_number=2 witness.filled=150 waited=99 mend=yes)
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:151"
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:150+"
+	decides 'done' "${row[@]}" "witness.departed=$slots_a:150"
+}
+
+@test "running: with only the RAM leg in sync, a disk that was used since it left is not put back" {
+	local row=(whole-2 0:returned 1:absent leg.0.number=0 leg.0.role=0 leg.0.raid_disks=3
+		'leg.0.roles=0:0 1:1 2:2' leg.0.view=AAA leg.0.events=150
+		"leg.0.device_uuid=$slots_a" waited=99 ram.number=3 ram.slot=0 array.degraded=2
+		array.events=310 witness.events=300 witness.legs= witness.left= witness.ram_number=3
+		witness.ram_slot=0 witness.filled=1)
+	# The RAM leg had another number and slot when A left.
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:150 $slots_b:140"
+	decides 'done' "${row[@]}" "witness.departed=$slots_a:149 $slots_b:300"
+}
+
+# A (0:0) left while a copied RAM leg was 1:1; B (4:2) was built in before, instead of another disk.
+@test "a RAM leg that had another number when a disk left is no reason to keep that disk out" {
+	local record=(witness.events=300 "witness.legs=$slots_b" witness.ram_slot=0
+		witness.ram_number=3 "witness.departed=$slots_c:100 $slots_a:150"
+		"witness.seen=$slots_a $slots_c $slots_b" leg.0.number=0 leg.0.role=0
+		'leg.0.roles=0:0 1:1 4:2' leg.0.raid_disks=3 leg.0.events=150
+		"leg.0.device_uuid=$slots_a")
+	decides 'assemble sdb' stopped-2 "${record[@]}" witness.why= leg.1.number=4 leg.1.role=2 \
+		'leg.1.roles=3:0 4:2' leg.1.raid_disks=3 leg.1.events=300
+	decides 'readd 0' whole-2 0:returned "${record[@]}" leg.0.view=AAA leg.1.slot=2 \
+		leg.1.number=4 "leg.1.member_uuid=$slots_b" ram.number=3 ram.slot=0 waited=99 \
+		array.events=302 witness.filled=1
 }
 
 @test "running: a disk with a history of its own is not put back, even if its slot looks right" {

@@ -156,7 +156,7 @@ witnesses() { # COUNT
 				((WITNESS[generation] > 0 && WITNESS[events] >= 0 && ${WITNESS[generation]} + 1 > 1 && ${WITNESS[events]} + 1 > 0)) ||
 				fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
 			for leg in ${WITNESS[departed]-}; do
-				[[ $leg =~ ^[0-9a-f-]+:(0|[1-9][0-9]{0,17})$ ]] ||
+				[[ $leg =~ ^[0-9a-f-]+:(0|[1-9][0-9]{0,17})[+]?$ ]] ||
 					fail "seed $SEED, f$i: ${WITNESS[*]@Q}"
 				COUNTS=$((COUNTS + 1))
 			done

@@ -94,7 +94,7 @@ sub witness {
 		'legs=' . join(' ', map { "aaaaaaaa-0000-0000-0000-00000000000$_" } 1 .. 1 + rand 3), 'events=' . any(0, 1, 42, 10**17, int rand 1e9),
 		'ram_slot=' . any('', 0, 1, 9999), 'generation=' . any(1, 7, 10**16));
 	push @lines, 'departed=' . join(any(' ', ' ', ' ', '', '  '),
-		map { "aaaaaaaa-0000-0000-0000-00000000000$_:" . any(0, 42, 10**17, (int rand 1e9) x 6, '08', '1a', '') } 1 .. 1 + rand 2)
+		map { "aaaaaaaa-0000-0000-0000-00000000000$_:" . any(0, 42, 10**17, '7+', (int rand 1e9) x 6, '+', '7++', '08', '1a', '') } 1 .. 1 + rand 2)
 		if chance(0.5);
 	splice @lines, 1, 3, 'void=1', 'was=' . any('', 'a-1') if chance(0.1);
 	if (chance(0.4)) {

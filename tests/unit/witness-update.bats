@@ -1035,10 +1035,10 @@ this array with a disk leg missing"
 	departs "$two:51"
 	# It had left, nobody knows when: it was there at the time of the record.
 	ROLES='1:1 3:0'
-	departs "$two:41"
+	departs "$two:41+"
 	# Its disk is here, and another one is called active.
 	F[leg.1.device_uuid]=$two F[leg.1.number]=2 F[leg.1.role]=2 ROLES='1:1 5:0'
-	departs "$two:41"
+	departs "$two:41+"
 	ROLES='1:1 2:2'
 	departs "$two:51"
 	# A record of 0.1.0 does not say who has been seen.

@@ -730,8 +730,8 @@ mounts() {
 	witness_void data "$ID"
 	departed
 	witness_return data "$ID" "$B"
-	put 126 0 "$A" "$B:126" "$C:126"
-	departed "$B:126" "$C:126"
+	put 126 0 "$A" "$B:126+" "$C:126"
+	departed "$B:126+" "$C:126"
 	# One is in sync again, md writes to the other.
 	put 130 0 "$A" "$B" "$C:"
 	departed
@@ -742,7 +742,7 @@ mounts() {
 	put 150 0 "$A:150" "$B:150"
 	departed "$A:150" "$B:150"
 	[[ -z ${WITNESS[legs]} && ${WITNESS[left]} == "$A $B" ]]
-	for text in "$A" "$A:" "$A:1x" "$A:1:2" "$A:07" "$A:1$B:2" "$A:1-a:2" "$A:1  $B:2"; do
+	for text in "$A" "$A:" "$A:1x" "$A:1:2" "$A:+" "$A:1++" "$A:07" "$A:1$B:2" "$A:1-a:2" "$A:1  $B:2"; do
 		damaged "uuid=$ID"$'\n'"legs=$A"$'\nevents=1\ngeneration=1\ndeparted='"$text"$'\n'
 	done
 }

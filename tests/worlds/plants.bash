@@ -37,10 +37,6 @@ plant_trusts-a-number-that-md-hands-out-again() {
 	}
 }
 
-# The event count of a leg that left unseen is believed, whatever that leg says of one that had left
-# before it.
-plant_trusts-a-count-taken-late() { histories_calls_departed_() { return 1; }; }
-
 # A leg is put back when it calls the slots of those in sync active, whatever was in them then.
 plant_puts-back-by-slots() {
 	readd_may() {

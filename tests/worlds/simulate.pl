@@ -779,14 +779,12 @@ sub by_hand {
 	$W{on} = $was;
 }
 # number_excused LEG DEVICE…: elsewhere, LEG got the number and the slot of a disk that is away, or
-# of the RAM leg. If nobody looked when DEVICE left, nothing shows that it does not mean that one;
-# only a disk that had been seen to leave would show that it was used with DEVICE elsewhere.
+# of the RAM leg. If nobody looked when DEVICE left, nothing shows that it does not mean that one.
 sub number_excused {
 	my ($leg, @by) = @_;
 	return unless grep { $_->{unseen} } @by;
-	die "end\n" if grep { $_->{sb} && $_->{sb}{number} == $leg->{number} } @{ $W{disks} };
 	my $record = record_read();
-	die "end\n" if $record && ($record->{ram_number} // '') eq $leg->{number} && !grep { !$_->{unseen} } @by;
+	die "end\n" if grep { defined $_ && $_ eq $leg->{number} } ($record ? $record->{ram_number} : undef), map { $_->{sb} ? $_->{sb}{number} : () } @{ $W{disks} };
 }
 # image_excused ARRAY: once md writes to an array that something else has started, nothing shows any
 # more how the array ended before: that a disk which is not among its members was put back to an
