@@ -3,7 +3,7 @@
 # act/witness-update.sh, whose variables this uses.
 # shellcheck shell=bash disable=SC2154 # variables of act/witness-update.sh
 
-need world/superblock
+need notes/legs-seen world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -39,8 +39,10 @@ witness_called_absent() {
 # they are not vouched for (LEG:), and those that have left (LEG:EVENTS). In an array that has just
 # been started, to which md has not yet written, the members say whether a leg was in sync to the
 # end; its last update may have been one more. If it was not, nobody knows how long it was: the
-# count is that of the record, the last that is known, or more (EVENTS+). While a member in sync
-# can't be read, none is taken for one that has left.
+# count is that of the record, the last that is known, or more (EVENTS+). But a leg that was in sync
+# in this run has left it: mdadm makes an array that nobody has open read-auto again when a disk is
+# pulled out (case "regrown"). While a member in sync can't be read, none is taken for one that has
+# left.
 witness_called_departed() {
 	local leg events more
 	for leg in "${here[@]}"; do
@@ -51,8 +53,8 @@ witness_called_departed() {
 		[[ " ${here[*]} " != *" $leg "* && " ${departed[*]} " != *" $leg:"* ]] || continue
 		events=$1 more=''
 		[[ ${F[array.readauto]-} != yes ]] || {
-			[[ -z ${F[witness.events]} ]] || witness_called_ "$leg" ||
-				events=${F[witness.events]} more=+
+			[[ -z ${F[witness.events]} ]] || legs_seen_is_of_run "$leg" ||
+				witness_called_ "$leg" || events=${F[witness.events]} more=+
 			events=$((events + 1))
 		}
 		departed+=("$leg:$events$more")

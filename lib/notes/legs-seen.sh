@@ -182,6 +182,18 @@ legs_seen_joined() {
 	done
 }
 
+# legs_seen_is_of_run UUID: was this disk leg in sync at some time in this run of the array, as far
+# as that has been noted?
+legs_seen_is_of_run() {
+	local MD_RUN known=() line
+	md_state_run "${F[array.md]:-none}"
+	[[ -n $MD_RUN && -e $RUN/${F[name]-}.joined ]] || return 1
+	mapfile -t known <"$RUN/${F[name]}.joined"
+	[[ ${known[0]-} == "$MD_RUN" ]] || return 1
+	for line in "${known[@]:1}"; do [[ ${line%% *} != "$1" ]] || return 0; done
+	return 1
+}
+
 # legs_seen_left: prints "DEVICE_UUID:EVENTS" for each disk leg that has left this run of the array,
 # one per line. When it left, it had no more events than that.
 legs_seen_left() {

@@ -1036,6 +1036,13 @@ this array with a disk leg missing"
 	# It had left, nobody knows when: it was there at the time of the record.
 	ROLES='1:1 3:0'
 	departs "$two:41+"
+	# It was in sync in this very run: mdadm has made the array read-auto when it was pulled out.
+	echo 7 >"$R/sys/block/md127/diskseq"
+	mkdir -p "$R/run/ramraid"
+	printf '%s\n' 'md127 7' "$one" "$two" >"$R/run/ramraid/data.joined"
+	departs "$two:51"
+	printf '%s\n' 'md127 6' "$one" "$two" >"$R/run/ramraid/data.joined"
+	departs "$two:41+"
 	# Its disk is here, and another one is called active.
 	F[leg.1.device_uuid]=$two F[leg.1.number]=2 F[leg.1.role]=2 ROLES='1:1 5:0'
 	departs "$two:41+"

@@ -96,7 +96,7 @@ answer_conf() { # NAME
 # answer_begin NAME [RETRY]: what drive does first; without RETRY, what the monitor does.
 answer_begin() {
 	FACTS_NUMBER=() MEMBERS_UUID=() WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW='' GIVING_UP='' \
-		LOOP_ERROR=''
+	LOOP_ERROR=''
 	before_look_configured "$1"
 	[[ -z ${2-} ]] || ! declare -F old_name_take >/dev/null || old_name_take
 	F[conf.wait_timeout]=1800 F[conf.member_timeout]=30 F[retry]=${2:-no}
