@@ -165,13 +165,10 @@ leaves may not be put back automatically"
 # when that is noticed, so no clock is needed. (A number alone, which 0.1.0 noted, is a time: it
 # says nothing.)
 legs_seen_joined() {
-	local MD_RUN leg=leg.$1 known=() line left
+	local leg=leg.$1 known line left
 	F[$leg.joined]='' F[$leg.noted]='' F[$leg.elsewhere]='' F[$leg.left_with]=''
-	md_state_run "${F[array.md]:-none}"
-	[[ -n $MD_RUN && -n ${F[$leg.device_uuid]} && -e $RUN/${F[name]}.joined ]] || return 0
-	mapfile -t known <"$RUN/${F[name]}.joined"
-	[[ ${known[0]-} == "$MD_RUN" ]] || return 0
-	for line in "${known[@]:1}"; do
+	[[ -n ${F[$leg.device_uuid]} ]] && legs_seen_of_run_ || return 0
+	for line in "${known[@]}"; do
 		[[ ${line%% *} == "${F[$leg.device_uuid]}" ]] || continue
 		F[$leg.joined]=yes
 		[[ $line == *' events='* ]] || continue
@@ -182,27 +179,32 @@ legs_seen_joined() {
 	done
 }
 
-# legs_seen_is_of_run UUID: was this disk leg in sync at some time in this run of the array, as far
-# as that has been noted?
-legs_seen_is_of_run() {
-	local MD_RUN known=() line
+# legs_seen_of_run_: sets the caller's known to what is noted of this run of the array, a line for
+# each leg that was in sync. Returns 1 when nothing is.
+legs_seen_of_run_() {
+	local MD_RUN
 	md_state_run "${F[array.md]:-none}"
 	[[ -n $MD_RUN && -e $RUN/${F[name]-}.joined ]] || return 1
 	mapfile -t known <"$RUN/${F[name]}.joined"
 	[[ ${known[0]-} == "$MD_RUN" ]] || return 1
-	for line in "${known[@]:1}"; do [[ ${line%% *} != "$1" ]] || return 0; done
+	known=("${known[@]:1}")
+}
+
+# legs_seen_is_of_run UUID: was this disk leg in sync at some time in this run of the array, as far
+# as that has been noted?
+legs_seen_is_of_run() {
+	local known line
+	legs_seen_of_run_ || return 1
+	for line in "${known[@]}"; do [[ ${line%% *} != "$1" ]] || return 0; done
 	return 1
 }
 
 # legs_seen_left: prints "DEVICE_UUID:EVENTS" for each disk leg that has left this run of the array,
 # one per line. When it left, it had no more events than that.
 legs_seen_left() {
-	local MD_RUN known=() line
-	md_state_run "${F[array.md]:-none}"
-	[[ -n $MD_RUN && -e $RUN/${F[name]-}.joined ]] || return 0
-	mapfile -t known <"$RUN/${F[name]}.joined"
-	[[ ${known[0]-} == "$MD_RUN" ]] || return 0
-	for line in "${known[@]:1}"; do
+	local known line
+	legs_seen_of_run_ || return 0
+	for line in "${known[@]}"; do
 		[[ ! $line =~ ^([0-9a-f-]+)\ events=(0|[1-9][0-9]{0,17})\  ]] ||
 			printf '%s:%s\n' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
 	done
