@@ -332,7 +332,7 @@ readd_may_to_ram() {
 	[[ " ${F[witness.legs]} ${F[witness.left]} " != *" ${F[leg.$1.device_uuid]:-none} "* ]] || {
 		readd_has_been_with "$1" ram && return
 	}
-	! histories_used_since "$1" || return 1
+	! histories_used_since "$1" surely || return 1
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ $i == "$1" || ! ${F[leg.$i.role]} =~ ^[0-9]+$ ]] ||
 			! histories_calls_missing "$1" "$i" || return 1

@@ -1160,6 +1160,8 @@ slots_adopted() {
 	# The RAM leg had another number and slot when A left.
 	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:150 $slots_b:140"
 	decides 'done' "${row[@]}" "witness.departed=$slots_a:149 $slots_b:300"
+	# It may have had more events then.
+	decides 'readd 0' "${row[@]}" "witness.departed=$slots_a:149+ $slots_b:300"
 }
 
 # A (0:0) left while a copied RAM leg was 1:1; B (4:2) was built in before, instead of another disk.
