@@ -63,7 +63,7 @@ ram_device_is_active_() {
 # record of the last run says that it was the only good copy, and the disk legs are merely old;
 # these are then put back by bitmap. Otherwise nothing is started.
 ram_device_newest() {
-	local absent=$1 i why='' look='Look' ABSENT
+	local absent=$1 i why='' look='Look' legs=(ram "$NEWEST") ABSENT
 	shift
 	if [[ -z ${F[witness.events]} || -n ${F[witness.legs]} ]]; then
 		why='the record of the last run does not say that it was the only good copy'
@@ -85,10 +85,15 @@ used without each other"
 	leg_absent_names
 	[[ -z $ABSENT ]] || look="Bring the missing disk back:$ABSENT. Or look"
 	if [[ -n $why ]]; then
+		# The likelier choice comes first: what was in sync when the array last ran.
+		[[ -z ${F[witness.events]} ||
+			${F[leg.ram.role]} == "${F[witness.ram_slot]}" ]] ||
+			! histories_witness_agrees "$NEWEST" || legs=("$NEWEST" ram)
 		choice_is refuse "${F[leg.ram.dev]}, the RAM leg (events ${F[leg.ram.events]}), \
 may hold writes that the disk legs here lack, but $why. $look at all of them (mdadm --examine), \
-choose one, and start from it alone: ramraid start --force-leg=${F[leg.ram.dev]} ${F[name]}, or: \
-ramraid start --force-leg=${F[leg.$NEWEST.dev]} ${F[name]}"
+choose one, and start from it alone: \
+ramraid start --force-leg=${F[leg.${legs[0]}.dev]} ${F[name]}, or: \
+ramraid start --force-leg=${F[leg.${legs[1]}.dev]} ${F[name]}"
 	elif ((absent > 0)) && ! choice_time_is_up conf.member_timeout; then
 		choice_is wait-members "waiting for $absent of ${F[members]} disk legs:$ABSENT"
 	elif ((absent > 0)) && [[ ${F[conf.start_degraded]} == never ]]; then

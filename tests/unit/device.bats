@@ -94,6 +94,9 @@ crashed=(leg.0.view=AAA leg.1.view=AAA)
 		because "may hold writes that the disk legs here lack, but it and /dev/disk/by-id/ata-B (events 100) have been used without each other"
 		because "ramraid start --force-leg=$NVME data, or: ramraid start --force-leg=/dev/disk/by-id/ata-A data"
 	done
+	# When the array last ran, the disks were in sync, and the device was not.
+	decides refuse stopped-2 ram:view=A.. ram:events=102 witness.events=100 witness.legs="$A $B"
+	because "ramraid start --force-leg=/dev/disk/by-id/ata-A data, or: ramraid start --force-leg=$NVME data"
 	# A copy of a disk leg is called that.
 	decides refuse stopped-2 ram:view=A.. ram:events=102 leg.ram.device_uuid=x \
 		leg.1.device_uuid=x

@@ -195,7 +195,10 @@ stopped; its record did not say so yet"
 			for i in $(seq 200); do
 				grep -q "+ dd" /root/out && break; sleep 0.05
 			done
-			kill -$1 $pid; pkill -KILL -x dd; wait $pid || code=$?; cat /root/out
+			kill -$1 $pid
+			# dd is forked after its command is printed, so it may not be there yet
+			for i in $(seq 20); do pkill -KILL -x dd || :; sleep 0.05; done
+			wait $pid || code=$?; cat /root/out
 			test $code = $2; grep -q "+ dd" /root/out
 		}
 		refused() {
