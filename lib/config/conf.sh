@@ -137,15 +137,22 @@ conf_read() { # FILE defaults|array
 	conf_lines_ "$file" "$2" "${lines[@]}"
 }
 
-# conf_origin_ KEY:defaults|array FILE:LINE: notes where a value comes from, for every line whose
-# value has the form of its key. If such a line is refused later, the program ends; keys of one
-# array in ramraid.conf do not end it, so UUID, MEMBER and REQUIRED_BY are not noted there.
+# conf_misplaced_ KEY VALUE: may such a line only stand in the file of one array?
+conf_misplaced_() {
+	case $1 in
+	UUID | MEMBER | REQUIRED_BY | LAYOUT | ROOT | BLOCK) ;;
+	RAM) [[ $2 == /* ]] ;;
+	*) return 1 ;;
+	esac
+}
+
+# conf_origin_ KEY FILE:LINE: notes where a value comes from, for every line whose value has the
+# form of its key. If such a line is refused later, the program ends.
 conf_origin_() {
 	case $1 in
-	UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults) ;;
-	MEMBER:*) CONFIG_MEMBERS+=("$2") ;;
-	REQUIRED_BY:*) CONFIG_REQUIRED_BY+=("$2") ;;
-	*) CONFIG_ORIGIN[${1%:*}]=$2 ;;
+	MEMBER) CONFIG_MEMBERS+=("$2") ;;
+	REQUIRED_BY) CONFIG_REQUIRED_BY+=("$2") ;;
+	*) CONFIG_ORIGIN[$1]=$2 ;;
 	esac
 }
 
@@ -177,16 +184,17 @@ conf_lines_() {
 			conf_fault_ value "$where" "$key" "$value"
 			continue
 		}
-		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key:$kind" "$where"
-		case $key:$kind in
-		UUID:defaults | MEMBER:defaults | REQUIRED_BY:defaults | LAYOUT:defaults | \
-			ROOT:defaults | BLOCK:defaults)
+		[[ $kind != defaults ]] || ! conf_misplaced_ "$key" "$value" || {
+			[[ $key != RAM ]] || key=RAM=DEVICE
 			conf_fault_ place "$where" "$key"
-			;;
-		MEMBER:*) conf_member_ "$where" "$value" ;;
-		REQUIRED_BY:*) REQUIRED_BY+=("$value") ;;
-		UUID:*) conf_uuid_ "$where" "$value" ;;
-		RAM:*) conf_ram_ "$where" "$value" "$kind" ;;
+			continue
+		}
+		[[ -z ${CONF_ORIGINS-} ]] || conf_origin_ "$key" "$where"
+		case $key in
+		MEMBER) conf_member_ "$where" "$value" ;;
+		REQUIRED_BY) REQUIRED_BY+=("$value") ;;
+		UUID) conf_uuid_ "$where" "$value" ;;
+		RAM) conf_ram_ "$where" "$value" ;;
 		*) CONF[$key]=$value ;;
 		esac
 	done
@@ -245,11 +253,8 @@ conf_member_() { # FILE:LINE PATH
 	MEMBERS+=("$path")
 }
 
-# RAM=DEVICE belongs to one array, never to the defaults.
-conf_ram_() { # FILE:LINE VALUE defaults|array
-	if [[ $2 == /* && $3 == defaults ]]; then
-		conf_fault_ place "$1" RAM=DEVICE
-	elif [[ $2 == /* ]] && ! stable_name_is_fast "$2"; then
+conf_ram_() { # FILE:LINE VALUE
+	if [[ $2 == /* ]] && ! stable_name_is_fast "$2"; then
 		conf_fault_ unstable "$1" "$2" RAM
 	else
 		CONF[RAM]=$2

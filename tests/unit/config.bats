@@ -130,6 +130,11 @@ REQUIRED_BY=,"* ]] ||
 	run show
 	assert_failure 2
 	line RAM=auto built-in
+	printf 'ROOT=yes\nRAM=/dev/disk/by-id/nvme-X\n' >"$C/ramraid.conf"
+	run show data
+	assert_output -p "ramraid.conf:2: RAM=DEVICE belongs to one array"
+	line RAM=auto built-in
+	line ROOT=no built-in
 }
 
 @test "config show warns about drop-ins whose names do not end in .conf" {
