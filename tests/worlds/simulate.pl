@@ -916,7 +916,12 @@ sub progress {
 		$first, $COUNT{worlds}, $opt{worlds}, $rate,
 		($opt{worlds} - $COUNT{worlds}) / $rate / 60, $COUNT{violations} // 0;
 }
+# A process substitution that ends at once may stay in bash's list for ever (5.2, jobs.c, procsubs),
+# and bash goes through that list at every command. So the product's process is a new one now and
+# then.
+use constant HISTORIES_EACH => 50;
 for my $seed ($first .. $last) {
+	if ($COUNT{histories} && $COUNT{histories} % HISTORIES_EACH == 0) { product_end(); product_begin() }
 	my $steps = history($seed);
 	$COUNT{histories}++;
 	progress() if $opt{worlds};
