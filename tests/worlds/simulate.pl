@@ -367,8 +367,10 @@ sub live {
 		my $all = $d->{sb} && !defined $d->{sb}{recovery};
 		for my $b (0 .. $BLOCKS - 1) { $all = 0 unless holds($d, $b, $W{acked}[$b] | $W{weak}[$b]) }
 		# A disk that another one calls missing may have been left behind by it, or used
-		# without it: then it is refused for good reason.
-		$all = 0 if grep { $_ != $d && $_->{sb} && ($_->{sb}{roles}[ $d->{sb}{number} ] // $SPARE) >= $_->{sb}{slots} } @{ $W{disks} };
+		# without it: then it is refused for good reason. What the other one says about its
+		# own number it says about itself.
+		$all = 0 if grep { $_ != $d && $_->{sb} && ($_->{sb}{number} == $d->{sb}{number}
+			|| ($_->{sb}{roles}[ $d->{sb}{number} ] // $SPARE) >= $_->{sb}{slots}) } @{ $W{disks} };
 		violation('live', "refused ($l->{why}), though all disks are here, nothing else has used them, and $d->{node} has everything") if $all;
 	}
 }
