@@ -209,15 +209,29 @@ same disk, /dev/${F[leg.$i.node]}: delete one of the two MEMBER= lines"
 ${F[members]} disk legs:$ABSENT"
 				return 0
 			fi
-			choice_is refuse "${F[leg.$i.dev]} (events ${F[leg.$i.events]}) and \
-${F[leg.$j.dev]} (events ${F[leg.$j.events]}) have been used without each other; \
-each may hold writes that the other lacks. Look at both (mdadm --examine), choose one, \
-and start from it alone: ramraid start --force-leg=${F[leg.$i.dev]} ${F[name]}, or: \
-ramraid start --force-leg=${F[leg.$j.dev]} ${F[name]}"
+			safe_start_apart_ "$i" "$j"
 			return 0
 		done
 	done
 	return 1
+}
+
+# safe_start_apart_ I J: refuses to start from two legs that ran without each other. If the witness
+# vouches for one of them alone, that one is the likelier choice, and comes first.
+safe_start_apart_() {
+	local first=$1 second=$2 known=''
+	[[ -z ${F[witness.events]} ]] || {
+		! histories_witness_agrees "$2" || histories_witness_agrees "$1" ||
+			first=$2 second=$1
+		! histories_witness_agrees "$first" || histories_witness_agrees "$second" ||
+			known="When the array last ran, ${F[leg.$first.dev]} was in sync, and \
+${F[leg.$second.dev]} was not. "
+	}
+	choice_is refuse "${F[leg.$first.dev]} (events ${F[leg.$first.events]}) and \
+${F[leg.$second.dev]} (events ${F[leg.$second.events]}) have been used without each other; \
+each may hold writes that the other lacks. ${known}Look at both (mdadm --examine), choose one, \
+and start from it alone: ramraid start --force-leg=${F[leg.$first.dev]} ${F[name]}, or: \
+ramraid start --force-leg=${F[leg.$second.dev]} ${F[name]}"
 }
 
 # safe_start_without_ok_ NEWEST ABSENT REFUSED…: may the array start without the legs that are

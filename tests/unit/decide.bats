@@ -135,7 +135,9 @@ gates() { # GATE ACTION BASE CHANGE…
 	# Two ahead is no half step: it ran without the other.
 	decides refuse stopped-2 leg.1.events=102 witness=100:a
 	because 'have been used without each other'
+	because 'When the array last ran, /dev/disk/by-id/ata-A was in sync, and /dev/disk/by-id/ata-B was not.'
 	decides refuse stopped-2 leg.0.events=102 witness=100:b
+	because 'start --force-leg=/dev/disk/by-id/ata-B data, or: ramraid start --force-leg=/dev/disk/by-id/ata-A data'
 	# The other one's superblock calls it missing, and it shows itself that it ran on beyond the
 	# record. Has the other one come into sync beside it, or was its re-add cut off by a crash,
 	# and it was used elsewhere since? Nothing tells.
@@ -226,6 +228,7 @@ $ACTION ${ARGUMENTS[*]}"
 	because 'have been used without each other'
 	because ata-A
 	because ata-B
+	[[ $WHY != *'When the array last ran'* ]] || fail "$WHY"
 	decides refuse stopped-2 leg.0.view=AA. leg.1.view=A.A leg.1.events=7
 	decides refuse stopped-2 leg.0.view=AA. leg.1.view=A.A leg.0.events=7
 	decides refuse stopped-3 leg.0.view=.AA. leg.2.view=..AA
