@@ -777,7 +777,7 @@ sub by_hand {
 	}
 	if (rand() < .3) { for (1 .. rand 12) { $arr->{clean} = 0; update_sb($arr, 1); idle($arr) } }
 	if (rand() < .7) { stop_array($arr) }
-	told('    then it has: ' . join ', ', map { "$_->{node} at $_->{sb}{events}" } @by);
+	told('    then it has: ' . join ', ', map { "$_->{node} at " . ($_->{sb}{events} // '-') } @by);
 	$W{on} = $was;
 }
 # number_excused LEG DEVICE…: elsewhere, LEG got the number and the slot of a disk that is away, or
