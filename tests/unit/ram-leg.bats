@@ -252,7 +252,8 @@ drives() {
 	for verb in conf_need cli_root paths_run array_lock attach_check_ ramdisk_forgive; do
 		eval "$verb() { :; }"
 	done
-	loop_run() { kill -INT "$BASHPID" && command sleep 5; }
+	# Not SIGINT, which whoever begins the tests in the background has them ignore.
+	loop_run() { kill -TERM "$BASHPID" && command sleep 5; }
 	attaches() { # RAM-STATE
 		F[name]=data RAM=$1 COPY=none
 		run cmd_attach data
