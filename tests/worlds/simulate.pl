@@ -371,6 +371,9 @@ sub live {
 		# own number it says about itself.
 		$all = 0 if grep { $_ != $d && $_->{sb} && ($_->{sb}{number} == $d->{sb}{number}
 			|| ($_->{sb}{roles}[ $d->{sb}{number} ] // $SPARE) >= $_->{sb}{slots}) } @{ $W{disks} };
+		# With "never", nothing that it calls active may be missing. The disk that somebody has
+		# added is no MEMBER.
+		$all = 0 if $W{start_degraded} eq 'never' && defined $W{added} && ($d->{sb}{roles}[ $W{added} ] // $SPARE) < $d->{sb}{slots};
 		violation('live', "refused ($l->{why}), though all disks are here, nothing else has used them, and $d->{node} has everything") if $all;
 	}
 }
@@ -657,6 +660,7 @@ my %STEP = (
 		return if $W{blank};
 		told('somebody adds the blank disk sdy by hand');
 		my $leg = add_blank($arr, $W{blank} = device('sdy'));
+		$W{added} = $leg->{number};
 		my $half = half_way();
 		return interrupt($arr, $leg, $half, \&monitor, 1) if rand() < .7;
 		# It goes on while other things happen: "rebuild" ends it.
