@@ -252,7 +252,7 @@ drives() {
 	for verb in conf_need cli_root paths_run array_lock attach_check_ ramdisk_forgive; do
 		eval "$verb() { :; }"
 	done
-	# Not SIGINT, which whoever begins the tests in the background has them ignore.
+	# SIGTERM, because what a shell without job control runs in the background ignores SIGINT.
 	loop_run() { kill -TERM "$BASHPID" && command sleep 5; }
 	attaches() { # RAM-STATE
 		F[name]=data RAM=$1 COPY=none
