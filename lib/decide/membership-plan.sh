@@ -11,7 +11,7 @@
 # joins at that moment, and would replace the old disk with the rebuilt one by itself, whether or
 # not the record of the legs in sync has been written.
 
-need core/paths decide/action decide/choice decide/health decide/leg decide/readd
+need core/paths decide/action decide/choice decide/health decide/membership-wrong decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -58,7 +58,7 @@ membership_plan() {
 	local i goal good coming leaving inside lacking building='' invalid WHERE
 	PLAN=() WRONG=()
 	membership_plan_count_
-	membership_plan_wrong_array_
+	membership_wrong_array
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		[[ ${F[leg.$i.is_ram]} != yes ]] ||
@@ -66,7 +66,7 @@ membership_plan() {
 RAM leg need not keep its contents. Take another disk")
 		[[ ${F[leg.$i.state]} == in_sync ]] || membership_plan_joins_ "$i"
 	done
-	[[ -z $building ]] || membership_plan_wrong_building_
+	[[ -z $building ]] || membership_wrong_building
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes ]] || continue
 		[[ -z ${F[leg.$i.dropin]} ]] ||
@@ -78,22 +78,12 @@ which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this a
 		membership_plan_where_ "$i"
 		PLAN+=("take out  ${F[leg.$i.dev]}$WHERE$invalid")
 	done
-	membership_plan_wrong_last_
-	membership_plan_wrong_blocks_
+	membership_wrong_last
+	membership_wrong_blocks
 	[[ -z ${F[change.left]} ]] || PLAN+=("forget    ${F[change.left]}")
 	[[ ${F[conf.layout]} == far2 ]] || ((${F[array.slots]} == goal + 1)) ||
 		PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; \
 there are ${F[array.slots]}")
-}
-
-membership_plan_wrong_array_() {
-	if [[ -n ${F[array.twin]} ]]; then
-		WRONG+=("its legs have been started as two arrays, \
-${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
-	elif [[ -n ${F[rescue.image]} ]]; then
-		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: \
-ramraid stop ${F[name]}; ramraid restore ${F[name]}")
-	fi
 }
 
 # membership_plan_where_ I: sets WHERE to the device that the name leads to: "(/dev/sdc, usb)".
@@ -120,126 +110,9 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 	elif membership_plan_may_return_ "$1"; then
 		PLAN+=("put back  $dev$WHERE")
 	else
-		membership_plan_wrong_loose_ "$1" "$dev"
-		membership_plan_wrong_disk_ "$1" "$dev"
+		membership_wrong_loose "$1" "$dev"
+		membership_wrong_disk "$1" "$dev"
 	fi
-}
-
-membership_plan_wrong_disk_() { # I DEV
-	local why=${F[leg.$1.why]} again='then type the same again (or "replace" with --force)'
-	case ${F[leg.$1.kind]} in
-	missing)
-		# A disk that is still missing makes nothing worse; but then no disk may leave.
-		((inside == 0)) ||
-			WRONG+=("$2: there is no such disk, and until it is in sync, no disk is \
-taken out. Connect it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
-		;;
-	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
-	occupied)
-		WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: \
-wipefs --all $2, $again")
-		;;
-	damaged)
-		WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. \
-If nothing on it is needed any more: wipefs --all $2, $again")
-		;;
-	silent)
-		WRONG+=("$2: does not answer; see what it waits for (journalctl -k), \
-or take another disk")
-		;;
-	unreadable)
-		WRONG+=("$2: can't be read; see what is wrong with it (journalctl -k; \
-smartctl -a), or take another disk")
-		;;
-	foreign)
-		WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). \
-If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
-		;;
-	copy)
-		readd_is_copy "$1"
-		WRONG+=("$2: has the device UUID of $ORIGINAL, which is in the array: \
-one of the two is a copy of the other. If nothing on it is needed any more: \
-mdadm --zero-superblock $2, $again")
-		;;
-	ahead | holding)
-		leg_kept_why "$1"
-		WRONG+=("$KEPT")
-		;;
-	given | separate)
-		WRONG+=("$2: was used without the others, is too old, or has been given up. \
-If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
-		;;
-	*) [[ -z $why ]] || WRONG+=("$2: $why; take another disk") ;;
-	esac
-}
-
-# The disk is on a bus where anybody can plug in a device, or make one up.
-membership_plan_wrong_loose_() { # I DEV
-	[[ -z ${F[leg.$1.loose]} ]] || WRONG+=("$2$WHERE: may be somebody else's, \
-who would get a copy of all that is on the array: ${F[leg.$1.loose]}. If it is yours: \
-ramraid apply --force ${F[name]} (or \"replace\" with --force)")
-}
-
-# A disk has to be rebuilt: md must be able to take it, and nothing may read from it too early.
-membership_plan_wrong_building_() {
-	local i
-	[[ ${F[conf.layout]} != far2 ]] || membership_plan_wrong_full_
-	[[ -z ${F[kernel.flaw]} || -z ${F[change.used]} ]] ||
-		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg may be \
-rebuilt while it is: ${F[kernel.flaw]}. Unmount it first")
-	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] ||
-		WRONG+=('no leg is in sync, so there is nothing to rebuild a disk from')
-	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.badblocks]} == yes ]] || continue
-		WRONG+=("${F[leg.$i.dev]}: has bad blocks, and mdadm adds no new member while it \
-has. If another disk leg is in sync, take it out first, which leaves one copy fewer until the new \
-one is rebuilt: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then \
-type this again")
-	done
-}
-
-# A far2 gets no further slot.
-membership_plan_wrong_full_() {
-	local i
-	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.leaving]} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
-		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, \
-which leaves one copy on disk until the new one is rebuilt: mdadm /dev/${F[array.md]} --fail \
-${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
-	done
-}
-
-# In any case, one disk that has everything must remain.
-membership_plan_wrong_last_() {
-	if ((goal == 0)); then
-		WRONG+=("this would leave no disk at all. Name one to keep or to add as MEMBER in \
-$ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
-	elif ((leaving > 0 && good + coming == 0)); then
-		WRONG+=("this would leave no disk in sync. Name one to keep, or a new one that is \
-there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
-	fi
-}
-
-# A start gives the array the largest blocks of its disk legs. With smaller ones, what is on it may
-# not be readable. A disk that is gone is assumed to have had blocks as large as the array's, except
-# where they may come from a device that is the RAM leg.
-membership_plan_wrong_blocks_() {
-	local i most=0 before=0 block=${F[change.block]:-0} who=''
-	for ((i = 0; i < F[members]; i++)); do
-		if [[ ${F[leg.$i.leaving]} != yes ]]; then
-			((${F[leg.$i.block]:-0} <= most)) || most=${F[leg.$i.block]}
-		elif [[ -n ${F[leg.$i.block]} ]]; then
-			((${F[leg.$i.block]} <= before)) ||
-				before=${F[leg.$i.block]} who=${F[leg.$i.dev]}
-		elif ((before == 0)) && [[ -z ${F[leg.ram.dev]} ]]; then
-			before=$block who=${F[leg.$i.dev]}
-		fi
-	done
-	((most > 0 && most < block && before >= block)) || return 0
-	WRONG+=("its logical blocks have $block bytes now, \
-and without $who they would have $most after the next start: a partition table on it, \
-and a file system made for larger blocks, could not be read. \
-Take a disk with blocks of $block bytes (lsblk -o NAME,LOG-SEC), or one that can be set to that")
 }
 
 # membership_plan_next: decides the next step, as action_choose; refuse ends it. Further actions:

@@ -213,7 +213,7 @@ advises() {
 	for word in unreadable silent; do
 		outside "$word" sb=unreadable uuid= silent="${word#unreadable}"
 		F[leg.1.kind]=$word WRONG=() PLAN=() inside=0
-		membership_plan_wrong_disk_ 1 /dev/x
+		membership_wrong_disk 1 /dev/x
 		[[ ${WRONG[0]} != *wipefs* ]] || fail "${WRONG[0]}"
 		transitions_say_leg_ data 1 "$word"
 		[[ $TOLD != *zero-superblock* ]] || fail "$TOLD"

@@ -1,0 +1,135 @@
+# What speaks against a change of the disks. Each function adds to WRONG what is wrong, and what to
+# do; membership-plan.sh asks them. They use only the facts, and the counts and the WHERE of their
+# caller there.
+# shellcheck shell=bash
+
+need core/paths decide/leg decide/readd
+
+declare -gA F # the facts: decide/facts.list
+
+membership_wrong_array() {
+	if [[ -n ${F[array.twin]} ]]; then
+		WRONG+=("its legs have been started as two arrays, \
+${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
+	elif [[ -n ${F[rescue.image]} ]]; then
+		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: \
+ramraid stop ${F[name]}; ramraid restore ${F[name]}")
+	fi
+}
+
+membership_wrong_disk() { # I DEV
+	local why=${F[leg.$1.why]} again='then type the same again (or "replace" with --force)'
+	case ${F[leg.$1.kind]} in
+	missing)
+		# A disk that is still missing makes nothing worse; but then no disk may leave.
+		((inside == 0)) ||
+			WRONG+=("$2: there is no such disk, and until it is in sync, no disk is \
+taken out. Connect it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
+		;;
+	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
+	occupied)
+		WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: \
+wipefs --all $2, $again")
+		;;
+	damaged)
+		WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. \
+If nothing on it is needed any more: wipefs --all $2, $again")
+		;;
+	silent)
+		WRONG+=("$2: does not answer; see what it waits for (journalctl -k), \
+or take another disk")
+		;;
+	unreadable)
+		WRONG+=("$2: can't be read; see what is wrong with it (journalctl -k; \
+smartctl -a), or take another disk")
+		;;
+	foreign)
+		WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). \
+If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
+		;;
+	copy)
+		readd_is_copy "$1"
+		WRONG+=("$2: has the device UUID of $ORIGINAL, which is in the array: \
+one of the two is a copy of the other. If nothing on it is needed any more: \
+mdadm --zero-superblock $2, $again")
+		;;
+	ahead | holding)
+		leg_kept_why "$1"
+		WRONG+=("$KEPT")
+		;;
+	given | separate)
+		WRONG+=("$2: was used without the others, is too old, or has been given up. \
+If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
+		;;
+	*) [[ -z $why ]] || WRONG+=("$2: $why; take another disk") ;;
+	esac
+}
+
+# The disk is on a bus where anybody can plug in a device, or make one up.
+membership_wrong_loose() { # I DEV
+	[[ -z ${F[leg.$1.loose]} ]] || WRONG+=("$2$WHERE: may be somebody else's, \
+who would get a copy of all that is on the array: ${F[leg.$1.loose]}. If it is yours: \
+ramraid apply --force ${F[name]} (or \"replace\" with --force)")
+}
+
+# A disk has to be rebuilt: md must be able to take it, and nothing may read from it too early.
+membership_wrong_building() {
+	local i
+	[[ ${F[conf.layout]} != far2 ]] || membership_wrong_full_
+	[[ -z ${F[kernel.flaw]} || -z ${F[change.used]} ]] ||
+		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg may be \
+rebuilt while it is: ${F[kernel.flaw]}. Unmount it first")
+	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] ||
+		WRONG+=('no leg is in sync, so there is nothing to rebuild a disk from')
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.badblocks]} == yes ]] || continue
+		WRONG+=("${F[leg.$i.dev]}: has bad blocks, and mdadm adds no new member while it \
+has. If another disk leg is in sync, take it out first, which leaves one copy fewer until the new \
+one is rebuilt: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then \
+type this again")
+	done
+}
+
+# A far2 gets no further slot.
+membership_wrong_full_() {
+	local i
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
+		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, \
+which leaves one copy on disk until the new one is rebuilt: mdadm /dev/${F[array.md]} --fail \
+${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+	done
+}
+
+# In any case, one disk that has everything must remain.
+membership_wrong_last() {
+	if ((goal == 0)); then
+		WRONG+=("this would leave no disk at all. Name one to keep or to add as MEMBER in \
+$ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+	elif ((leaving > 0 && good + coming == 0)); then
+		WRONG+=("this would leave no disk in sync. Name one to keep, or a new one that is \
+there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
+	fi
+}
+
+# A start gives the array the largest blocks of its disk legs. With smaller ones, what is on it may
+# not be readable. A disk that is gone is assumed to have had blocks as large as the array's, except
+# where they may come from a device that is the RAM leg.
+membership_wrong_blocks() {
+	local i most=0 before=0 block=${F[change.block]:-0} who=''
+	for ((i = 0; i < F[members]; i++)); do
+		if [[ ${F[leg.$i.leaving]} != yes ]]; then
+			((${F[leg.$i.block]:-0} <= most)) || most=${F[leg.$i.block]}
+		elif [[ -n ${F[leg.$i.block]} ]]; then
+			((${F[leg.$i.block]} <= before)) ||
+				before=${F[leg.$i.block]} who=${F[leg.$i.dev]}
+		elif ((before == 0)) && [[ -z ${F[leg.ram.dev]} ]]; then
+			before=$block who=${F[leg.$i.dev]}
+		fi
+	done
+	((most > 0 && most < block && before >= block)) || return 0
+	WRONG+=("its logical blocks have $block bytes now, \
+and without $who they would have $most after the next start: a partition table on it, \
+and a file system made for larger blocks, could not be read. \
+Take a disk with blocks of $block bytes (lsblk -o NAME,LOG-SEC), or one that can be set to that")
+}
