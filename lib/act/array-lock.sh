@@ -4,10 +4,7 @@
 need core/lock core/log core/paths world/systemd
 
 # array_lock_is_free NAME: is no ramraid at work on it?
-array_lock_is_free() {
-	[[ -e $LOCKS/work.$1 ]] || return 0
-	flock --shared --nonblock "$LOCKS/work.$1" true
-}
+array_lock_is_free() { lock_is_free "$LOCKS/work.$1"; }
 
 # array_lock NAME SECONDS: takes the lock of the array. Ends the program with 75 when another worker
 # still has it after SECONDS.

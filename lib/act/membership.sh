@@ -21,6 +21,7 @@ membership_look() {
 	local line wrong=''
 	conf_need "$1"
 	removals_read "$1" "${CONF[UUID]}"
+	removals_settle "${MEMBERS[@]}"
 	MEMBERSHIP_STRANGERS=()
 	membership_add_strangers_ "$1"
 	before_look_running "$1"
@@ -54,12 +55,15 @@ membership_add_strangers_() {
 # Sets the other facts that decide/membership-plan.sh uses.
 membership_facts() { # NAME
 	local i disk VALUE
-	F[change.left]=''
+	F[change.left]='' F[change.kept]=''
 	F[change.used]=$(disk_users "${F[array.md]}" | paste -sd ' ') ||
 		F[change.used]=$TEXT_SOMEBODY
 	for disk in "${LEAVING[@]}"; do
 		[[ " ${MEMBERS[*]} " == *" $disk "* ]] ||
 			F[change.left]+="${F[change.left]:+ }$disk"
+	done
+	for disk in "${REMOVALS_KEPT[@]}"; do
+		removals_has "$disk" || F[change.kept]+="${F[change.kept]:+ }$disk"
 	done
 	# Newer kernels keep the block size in the superblocks (linux
 	# Documentation/admin-guide/md.rst, logical_block_size, since 6.19), and BLOCK=4096 keeps it
@@ -72,8 +76,13 @@ membership_facts() { # NAME
 		membership_whose_bus "$i"
 		F[leg.$i.block]=''
 		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")
-		F[leg.$i.leaving]='' F[leg.$i.badblocks]='' F[leg.$i.is_ram]=''
+		F[leg.$i.leaving]='' F[leg.$i.replaces]='' F[leg.$i.badblocks]=''
+		F[leg.$i.is_ram]=''
 		! removals_has "${F[leg.$i.dev]}" || F[leg.$i.leaving]=yes
+		for disk in "${LEAVING[@]}"; do
+			[[ ${REMOVALS_FOR[$disk]-} != "${F[leg.$i.dev]}" ]] ||
+				F[leg.$i.replaces]=$disk
+		done
 		[[ -z ${F[leg.$i.node]} ]] || ! facts_is_ram "${F[leg.$i.node]}" ||
 			F[leg.$i.is_ram]=yes
 		F[leg.$i.dropin]=$(conf_edit_elsewhere "$1" "${F[leg.$i.dev]}") ||

@@ -64,8 +64,19 @@ of the old one: ramraid status $1 says how to build it in" "$EX_USAGE"
 		" ${MEMBERS[*]} " == *" $REPLACE_NEW "* ]] ||
 		die "$1: $2 is no MEMBER of it in $ETC/$1.conf; its disks are: ${MEMBERS[*]}" \
 			"$EX_USAGE"
+	replace_other_ "$1"
 	[[ -z ${OPT[force]-} ]] || MEMBERSHIP_FORCE=$REPLACE_NEW
 	replace_facts_ "$1"
+}
+
+# An earlier run has chosen another disk to take the place of OLD.
+replace_other_() { # NAME
+	local other=''
+	! removals_has "$REPLACE_OLD" || other=${REMOVALS_FOR[$REPLACE_OLD]-}
+	[[ -z $other || $other == "$REPLACE_NEW" ]] ||
+		die "$1: $other already takes the place of $REPLACE_OLD. To go on with that: \
+ramraid apply $1; to take $REPLACE_NEW in its place: ramraid replace $1 $other $REPLACE_NEW" \
+			"$EX_REFUSED"
 }
 
 # replace_same_name_ NAME DISK: for a new disk that has the name of the one that it replaces, so
@@ -102,16 +113,7 @@ ramraid attach $1" "$EX_REFUSED"
 
 # replace_name_ PATH: sets REPLY to the name that the configuration, or the note, has for that disk;
 # returns 1 when neither has it.
-replace_name_() {
-	local disk NODE node=''
-	disk_find "$1" && node=$NODE
-	for disk in "${MEMBERS[@]}" "${LEAVING[@]}"; do
-		REPLY=$disk
-		[[ $disk != "$1" ]] || return 0
-		[[ -z $node ]] || ! disk_find "$disk" || [[ $NODE != "$node" ]] || return 0
-	done
-	return 1
-}
+replace_name_() { disk_find_among "$1" "${MEMBERS[@]}" "${LEAVING[@]}"; }
 
 # NEW is a member already: an earlier run has come that far, or the user now wants it the other way
 # round. Otherwise the array has that disk anyway.
@@ -162,6 +164,11 @@ replace_facts_() { # NAME
 	LEAVING=("${left[@]}")
 	# A disk that has no line any more may still have its superblock.
 	removals_has "$REPLACE_OLD" || ! replace_is_old_ || LEAVING+=("$REPLACE_OLD")
+	# What OLD was to replace, NEW replaces.
+	for disk in "${LEAVING[@]}"; do
+		[[ ${REMOVALS_FOR[$disk]-} != "$REPLACE_OLD" ]] || REMOVALS_FOR[$disk]=$REPLACE_NEW
+	done
+	REMOVALS_FOR[$REPLACE_OLD]=$REPLACE_NEW
 	replace_observe_ "$1"
 }
 

@@ -36,6 +36,12 @@ lock_copy_() {
 	done
 }
 
+# lock_is_free FILE: does nobody hold the lock? Returns 2 when that can't be told.
+lock_is_free() {
+	[[ ! -d ${1%/*} || -x ${1%/*} ]] || return 2
+	[[ ! -e $1 ]] || flock --shared --nonblock "$1" true
+}
+
 # lock_sign FILE WORK: the holder of the lock writes into FILE which process it is, and what it
 # does.
 # lock_holder FILE: sets HOLDER to the process that has signed, and HOLDER_WORK to what it does.

@@ -81,6 +81,8 @@ which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this a
 	membership_wrong_last
 	membership_wrong_blocks
 	[[ -z ${F[change.left]} ]] || PLAN+=("forget    ${F[change.left]}")
+	[[ -z ${F[change.kept]} ]] ||
+		PLAN+=("keep      ${F[change.kept]}: what was to replace it is no MEMBER any more")
 	[[ ${F[conf.layout]} == far2 ]] || ((${F[array.slots]} == goal + 1)) ||
 		PLAN+=("slots     $((goal + 1)), one of them for the RAM leg; \
 there are ${F[array.slots]}")

@@ -22,9 +22,7 @@ membership_wrong_disk() { # I DEV
 	case ${F[leg.$1.kind]} in
 	missing)
 		# A disk that is still missing makes nothing worse; but then no disk may leave.
-		((inside == 0)) ||
-			WRONG+=("$2: there is no such disk, and until it is in sync, no disk is \
-taken out. Connect it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
+		((inside == 0)) || membership_wrong_missing_ "$1" "$2"
 		;;
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
 	occupied)
@@ -63,6 +61,19 @@ If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
 		;;
 	*) [[ -z $why ]] || WRONG+=("$2: $why; take another disk") ;;
 	esac
+}
+
+membership_wrong_missing_() { # I DEV
+	local old=${F[leg.$1.replaces]}
+	if [[ -z $old ]]; then
+		WRONG+=("$2: there is no such disk, and until it is in sync, no disk is taken out. \
+Connect it, or delete its MEMBER line as well; then: ramraid apply ${F[name]}")
+	else
+		WRONG+=("$2: there is no such disk, and $old leaves only when it is in sync. \
+Connect it, then: ramraid apply ${F[name]}; or take another disk: \
+ramraid replace ${F[name]} $2 NEW; or, to keep $old, delete the MEMBER line of $2, then: \
+ramraid apply ${F[name]}")
+	fi
 }
 
 # The disk is on a bus where anybody can plug in a device, or make one up.

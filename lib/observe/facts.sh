@@ -299,7 +299,8 @@ facts_served() {
 readonly FACTS_BLANK='
 	name uuid conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
 	conf.start_degraded conf.write_behind forced retry mend root boot unit.text monitor.state
-	unfinished unfinished.undone lately kernel.flaw kernel.selftest copy.why_not copy.why
+	unfinished unfinished.undone unfinished.leaving unfinished.new lately kernel.flaw
+	kernel.selftest copy.why_not copy.why
 	record.from record.why rescue.image rescue.disk witness.legs witness.events witness.filled
 	witness.ram_slot witness.ram_number witness.left witness.given witness.seen witness.was
 	witness.why witness.copy witness.give_up witness.generation witness.counts witness.doubted
@@ -308,13 +309,14 @@ readonly FACTS_BLANK='
 	array.strangers array.unconfigured array.foreign array.copy array.copy_known array.link
 	array.stat array.block clones clones.loop clones_known disks.lack ram.node ram.state
 	ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit ram.full ram.tried
-	ram.refill ram.algorithm ram.stat ram.errors change.left change.used change.block
+	ram.refill ram.algorithm ram.stat ram.errors change.left change.kept change.used
+	change.block
 '
 readonly FACTS_BLANK_LEG='
 	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles
 	raid_disks level recovery dirty size sectors member_uuid joined left_with noted elsewhere
 	moved alien removed returns stat errors kind why block badblocks holds dropin force is_ram
-	leaving bus loose
+	leaving replaces bus loose
 '
 
 # facts_blank MEMBERS: makes F the facts of an array with so many configured legs, of which nothing

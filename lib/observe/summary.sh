@@ -1,10 +1,11 @@
 # The observing ring, for verbs that only show: what an array is, what its legs have done, and which
-# verb has begun to make it ours, or no longer ours, and has not ended. For an array that is not
+# verb has begun and has not ended. For an array that is not
 # whole, it also finds one word for what is wrong, and what takes longer to find out. The look that
 # every verb takes is in observe/facts.sh.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths decide/health notes/adopted observe/facts world/md-state
+need config/conf core/lock core/log core/paths decide/health notes/adopted notes/removals
+need observe/facts world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,17 +28,32 @@ summary_array() {
 	summary_word
 }
 
-# summary_unfinished NAME: sets F[unfinished] and F[unfinished.undone]. After conf_load. It starts
-# no process, because "status" calls it for every array.
+# summary_unfinished NAME: sets F[unfinished], and what belongs to it. After conf_load. It starts no
+# process unless there is such a verb, because "status" calls it for every array.
 summary_unfinished() {
 	local RELEASING
-	F[unfinished.undone]='' F[unfinished]=''
+	F[unfinished.undone]='' F[unfinished.leaving]='' F[unfinished.new]=''
 	adopted_releasing_read "$1"
 	F[unfinished]=$RELEASING
-	adopted_read "$1" || return 0
-	[[ ${ADOPTED[done]-} == no && ${ADOPTED[uuid]-} == "${CONF[UUID]-none}" ]] || return 0
-	F[unfinished.undone]=yes
-	[[ -n $RELEASING ]] || F[unfinished]=adopt
+	if adopted_read "$1" &&
+		[[ ${ADOPTED[done]-} == no && ${ADOPTED[uuid]-} == "${CONF[UUID]-none}" ]]; then
+		F[unfinished.undone]=yes
+		F[unfinished]=${RELEASING:-adopt}
+	fi
+	[[ -n ${F[unfinished]} ]] || summary_leaving_ "$1"
+	[[ -z ${F[unfinished]} ]] || lock_is_free "$LOCKS/work.$1" || F[unfinished]=''
+}
+
+summary_leaving_() { # NAME
+	local LEAVING REMOVALS_KEPT
+	local -A REMOVALS_FOR
+	removals_read "$1" "${CONF[UUID]-none}"
+	((${#LEAVING[@]} > 0)) || return 0
+	removals_settle "${MEMBERS[@]}"
+	((${#LEAVING[@]} > 0)) || return 0
+	F[unfinished]=apply
+	F[unfinished.leaving]=${LEAVING[*]}
+	((${#LEAVING[@]} > 1)) || F[unfinished.new]=${REMOVALS_FOR[${LEAVING[0]}]-}
 }
 
 # summary_conf_ NAME CODE: sets the facts on what is wrong with the configuration. After conf_load,

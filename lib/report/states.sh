@@ -3,7 +3,7 @@
 # "status" and "check" use for a verb that has begun and not ended, from the facts alone.
 # shellcheck shell=bash
 
-need core/paths notes/adopted
+need core/paths notes/adopted notes/removals
 
 declare -gA F # the facts: decide/facts.list
 
@@ -17,8 +17,8 @@ declare -grA STATES_COLOUR=(
 )
 
 # states_unfinished: sets UNFINISHED to the word of "check" for a verb that has not ended
-# (adopt-unfinished, release-unfinished), UNFINISHED_EXPECTED, UNFINISHED_FOUND and
-# UNFINISHED_ACTION. UNFINISHED is empty when there is none.
+# (adopt-unfinished, apply-unfinished, release-unfinished), UNFINISHED_EXPECTED, UNFINISHED_FOUND
+# and UNFINISHED_ACTION. UNFINISHED is empty when there is none.
 states_unfinished() {
 	local name=${F[name]} md=${F[array.md]-}
 	UNFINISHED='' UNFINISHED_FOUND='an unfinished one' UNFINISHED_ACTION=''
@@ -34,7 +34,20 @@ states_unfinished() {
 		UNFINISHED_ACTION="ramraid ${F[unfinished]} $name"
 		[[ ${F[array.state]-} != active ]] || states_unfinished_keep_
 		;;
+	apply) states_unfinished_leaving_ ;;
 	esac
+}
+
+states_unfinished_leaving_() {
+	local name=${F[name]} disks=${F[unfinished.leaving]-}
+	UNFINISHED=apply-unfinished UNFINISHED_EXPECTED='a change of the disks to be complete'
+	UNFINISHED_FOUND="an unfinished one, in which $disks will leave"
+	UNFINISHED_ACTION="ramraid apply $name; or, to keep $disks: "
+	if [[ -n ${F[unfinished.new]-} ]]; then
+		UNFINISHED_ACTION+="ramraid replace $name ${F[unfinished.new]} $disks"
+	else
+		UNFINISHED_ACTION+="rm $(removals_file "$name")"
+	fi
 }
 
 # Says how to keep a mirror that runs: the note may have come back with a backup of /etc. A release

@@ -25,6 +25,19 @@ disk_find() {
 	return 1
 }
 
+# disk_find_among PATH OTHER…: sets REPLY to the first OTHER that is the same path, or leads to the
+# same block device now; returns 1 when none does.
+disk_find_among() {
+	local path=$1 NODE node=''
+	disk_find "$path" && node=$NODE
+	shift
+	for REPLY in "$@"; do
+		[[ $REPLY != "$path" ]] || return 0
+		[[ -z $node ]] || ! disk_find "$REPLY" || [[ $NODE != "$node" ]] || return 0
+	done
+	return 1
+}
+
 disk_find_node() { # PATH: prints it
 	local NODE
 	disk_find "$1" && printf '%s\n' "$NODE"

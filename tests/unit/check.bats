@@ -720,13 +720,17 @@ headers of that kernel are not installed"
 	[[ $(<"$said") == $'memory\nmemory' ]]
 }
 
-@test "an unfinished adopt, release or destroy is found, also of an array that is not configured" {
+@test "an unfinished adopt, apply, release or destroy is found, also of an array that is not configured" {
 	printf 'uuid=%s\nbitmap=none\ndone=no\n' "$ID" >"$R/etc/ramraid/state/data.adopted"
 	finds adopt-unfinished
 	says 'expected an adoption to be complete, found an unfinished one'
 	says 'action: ramraid adopt data /dev/md127; or back: ramraid release data'
 	sed -i s/=no/=yes/ "$R/etc/ramraid/state/data.adopted"
 	silent
+	printf '%s\n' "uuid=$ID" member=/dev/a >"$R/etc/ramraid/state/data.leaving"
+	finds apply-unfinished
+	says "action: ramraid apply data; or, to keep /dev/a: rm $R/etc/ramraid/state/data.leaving"
+	rm "$R/etc/ramraid/state/data.leaving"
 	: >"$R/etc/ramraid/state/data.releasing"
 	finds release-unfinished
 	says "action: ramraid release data; or, to keep the mirror, if an old backup of /etc has \

@@ -6,7 +6,7 @@ setup() {
 	load helper
 	load change
 	change_world
-	C=/dev/disk/by-id/ata-C B=/dev/disk/by-id/ata-B
+	A=/dev/disk/by-id/ata-A B=/dev/disk/by-id/ata-B C=/dev/disk/by-id/ata-C
 }
 given() {
 	grep -q "^given=.*$(uuid_of "$1")" "$R/etc/ramraid/state/data.witness" ||
@@ -447,4 +447,78 @@ new_at_b() {
 			fail "$n: $(calls)"
 		never
 	done
+}
+
+# The state that an interrupted "replace A C" leaves.
+begun() { # LINE …: the configuration
+	conf "UUID=$ID" "$@"
+	printf '%s\n' "uuid=$ID" "member=$A" "for=$C" >"$R/etc/ramraid/state/data.leaving"
+	put raid_disks 4
+	joins sdc in_sync,write_mostly 3
+}
+
+@test "a disk stays if the MEMBER line of the one that was to replace it is deleted" {
+	begun MEMBER={"$A","$B"}
+	verb apply --dry-run data
+	assert_success
+	assert_output -p "keep      $A: what was to replace it is no MEMBER any more"
+	verb apply --yes data
+	assert_success
+	is_whole A B
+	[[ ! -e $R/etc/ramraid/state/data.leaving && $(steps) != *'zero-superblock /dev/sda'* &&
+		$(steps) == *'zero-superblock /dev/sdc'* ]] || fail "$(steps)"
+	given c
+}
+
+@test "an interrupted replace goes on, also under another name of the new disk" {
+	ln -s ../../sdc "$R/dev/disk/by-id/wwn-C"
+	begun MEMBER={"$A","$B",/dev/disk/by-id/wwn-C}
+	verb apply --yes data
+	assert_success
+	given a
+	[[ $(<"$R/etc/ramraid/data.conf") == "UUID=$ID"$'\n'"MEMBER=$B"$'\n'MEMBER=*wwn-C ]] ||
+		fail "$(<"$R/etc/ramraid/data.conf")"
+}
+
+@test "the only disk stays if the MEMBER line of the one that was to replace it is deleted" {
+	begun "MEMBER=$A"
+	leaves sdb
+	: >"$R/dev/sdb"
+	put raid_disks 3
+	verb apply --yes data
+	assert_success
+	is_whole A
+	given c
+}
+
+@test "if the new disk dies, another one can take its place, or the old one can stay" {
+	begun MEMBER={"$A","$B","$C"}
+	leaves sdc
+	rm -r "$R/sys/class/block/sdc" "$R/dev/sdc" "$R/dev/disk/by-id/ata-C"
+	verb apply --yes data
+	assert_failure 4
+	assert_output -p "$A leaves only when it is in sync. Connect it"
+	assert_output -p "or take another disk: ramraid replace data $C NEW; or, to keep $A, delete \
+the MEMBER line of $C"
+	verb replace --yes data "$A" /dev/sdd
+	assert_failure 4
+	assert_output -p "$C already takes the place of $A"
+	assert_output -p 'to take /dev/disk/by-id/ata-D in its place: ramraid replace data'
+	verb replace --yes data "$C" /dev/sdd
+	assert_success
+	is_whole B D
+	given a
+}
+
+@test "a disk that replaces the replacement is noted for both" {
+	local n
+	begun MEMBER={"$A","$B","$C"}
+	KILL_AFTER=2 # the configuration and the note
+	verb replace --yes data "$C" /dev/sdd
+	KILL_AFTER=0
+	n=$(grep -c '^for=/dev/disk/by-id/ata-D$' "$R/etc/ramraid/state/data.leaving")
+	((n == 2)) || fail "$(<"$R/etc/ramraid/state/data.leaving")"
+	verb apply --yes data
+	assert_success
+	is_whole B D
 }

@@ -225,6 +225,39 @@ no"
 	[[ $CODE == 1 && $SHOWN == *'unfinished: expected an adoption to be complete'* ]]
 }
 
+@test "disks that have yet to leave are told, but not while a ramraid is at work on that" {
+	libraries # the real look
+	ID=01234567-89ab-4cde-8f01-23456789abcd
+	mkdir -p "$R/etc/ramraid/state" "$R/run/ramraid/.locks"
+	CONF[UUID]=$ID MEMBERS=(/dev/a /dev/b /dev/c)
+	noted() {
+		printf '%s\n' "uuid=$ID" "$@" >"$R/etc/ramraid/state/data.leaving"
+		summary_unfinished data
+	}
+	noted member=/dev/a
+	[[ ${F[unfinished]} == apply && ${F[unfinished.leaving]} == /dev/a &&
+		-z ${F[unfinished.new]} ]]
+	F[name]=data
+	states_unfinished
+	[[ $UNFINISHED_ACTION == "ramraid apply data; or, to keep /dev/a: rm $R/"*/data.leaving ]]
+	noted member=/dev/a for=/dev/c
+	[[ ${F[unfinished.new]} == /dev/c ]]
+	states_unfinished
+	[[ $UNFINISHED_ACTION == *'to keep /dev/a: ramraid replace data /dev/c /dev/a' ]]
+	noted member=/dev/a for=/dev/c member=/dev/b for=/dev/d
+	[[ ${F[unfinished.leaving]} == /dev/a ]]
+	exec 8>"$R/run/ramraid/.locks/work.data"
+	flock 8
+	summary_unfinished data
+	exec 8>&-
+	[[ -z ${F[unfinished]} ]]
+	summary_unfinished data
+	[[ ${F[unfinished]} == apply ]]
+	CONF[UUID]=11234567-89ab-4cde-8f01-23456789abcd
+	summary_unfinished data
+	[[ -z ${F[unfinished]} ]]
+}
+
 @test "--problems: prints nothing where no arrays are configured" {
 	run "$PROJECT/bin/ramraid" status --problems
 	assert_success
