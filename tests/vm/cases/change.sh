@@ -44,6 +44,13 @@ whole() {
 	test ! -e /etc/ramraid/state/data.leaving
 	test "$(cat /sys/block/$(md data)/md/sync_action)" = idle
 }
+# killed: a replace of B by C that is killed while C is being built.
+killed() {
+	slow 2000
+	ramraid replace --yes data $(leg B) $(leg C) >/root/out 2>&1 </dev/null & pid=$!
+	for i in $(seq 200); do grep -q "recovery" /proc/mdstat && break; sleep 0.1; done
+	grep write_mostly $(member C)/state; kill -KILL $pid; wait $pid || :; cat /root/out
+}
 slow() { echo $1 >/sys/block/$(md data)/md/sync_speed_max; }
 '
 steps() {
@@ -63,14 +70,17 @@ steps() {
 		ramraid replace --dry-run data $(leg B) $(leg C)
 		cmp /etc/ramraid/data.conf /root/before.conf; whole A B; unharmed'
 	check 'replace, killed while the new disk is being built: both are configured, the new one is write-mostly' "$helpers"'
-		slow 2000
-		ramraid replace --yes data $(leg B) $(leg C) >/root/out 2>&1 </dev/null & pid=$!
-		for i in $(seq 200); do grep -q "recovery" /proc/mdstat && break; sleep 0.1; done
-		grep write_mostly $(member C)/state; kill -KILL $pid; wait $pid || :; cat /root/out
-		test "$(names)" = ABC; grep in_sync $(member B)/state; unharmed'
+		killed; test "$(names)" = ABC; grep in_sync $(member B)/state; unharmed'
+	check 'it is called off by deleting the line of the new disk: the old one stays' "$helpers"'
+		code=0; ramraid status --problems data >/root/out || code=$?; cat /root/out
+		test $code = 1; grep "unfinished: expected a change of the disks" /root/out
+		slow system
+		sed -i "/^MEMBER=.*_HARDDISK_C$/d" /etc/ramraid/data.conf
+		ramraid apply --yes data 2>&1 | tee /root/out
+		whole A B; unharmed; fails mdadm --examine $(leg C)'
 	check 'the same again completes it, under the writer; status and witness are right' \
 		"$helpers"'
-		slow system
+		killed; slow system
 		ramraid replace --yes data $(leg B) $(leg C)
 		whole A C; unharmed; fails mdadm --examine $(leg B)
 		grep "^legs=[^ ]* [^ ]*$" /etc/ramraid/state/data.witness
