@@ -2,7 +2,7 @@
 # forgets it when it starts one leg alone. So ramraid passes it on before md puts a leg back.
 # shellcheck shell=bash
 
-need core/log core/paths world/md world/superblock
+need core/log core/paths core/text world/md world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -26,12 +26,12 @@ bits_keep() {
 	done
 }
 
-# bits_add_ NODE: adds the bits of NODE's write-intent bitmap to BITS, or sets BITS to "all" when
-# that bitmap can't be read or is too large.
+# bits_add_ NODE [CHUNK]: adds the bits of NODE's write-intent bitmap to BITS, or sets BITS to "all"
+# when that bitmap can't be read, is too large, or has other chunks.
 bits_add_() {
 	local lines why=''
-	lines=$(superblock_dirty_bits "$DEV/$1") || why="can't be read"
-	[[ $lines != all ]] || why='is too large to be read here'
+	lines=$(superblock_dirty_bits "$DEV/$1" "${@:2}") || why="can't be read"
+	[[ $lines != all ]] || why="is too large, or its chunks are not the array's"
 	if [[ -n $why ]]; then
 		log_warning "${F[name]}: the write-intent bitmap of $1 $why: assuming that absent \
 disk legs differ everywhere"
@@ -61,8 +61,9 @@ absent disk legs may differ"
 # may have forgotten that: whatever has started the others without this leg since, such as a rescue
 # system, has dropped those bits (bits_keep). Returns 1 when md does not take them.
 bits_own() {
-	local BITS=()
+	local BITS=() NUMBER
 	[[ ${F[$1.dirty]} == yes && ${F[array.bitmap]} == internal ]] || return 0
-	bits_add_ "$2"
+	text_number_in "$SYS/block/${F[array.md]}/md/bitmap/chunksize" 0 # md lets a grow enlarge it
+	bits_add_ "$2" "$NUMBER"
 	bits_set "${F[array.md]}"
 }

@@ -16,6 +16,8 @@ readonly DETACH_RAM_LOOK=1 DETACH_RAM_TELL=20
 readonly DETACH_RAM_ASK=60 # seconds after that in which it is asked whether there can be an image
 readonly DETACH_RAM_PATIENCE=300
 # seconds for a disk to come back, at most, before the RAM leg is saved to a file
+# seconds after which an image that failed is tried again, or earlier if more KiB than that are free
+readonly DETACH_RAM_AGAIN=600 DETACH_RAM_ROOM=1024
 readonly DETACH_RAM_TRIES=2 # how often a disk that md gives up again is put back
 
 # detach_ram NAME [going-down]: takes the RAM leg out of the running array and gives its memory
@@ -150,7 +152,7 @@ again"
 # Waits until a disk leg has what the RAM leg has. Does for the disk legs what the loop of a start
 # would do, and tries disks again that md has given up: there is nothing to lose by it.
 detach_ram_resync_or_rescue_() { # NAME going-down|""
-	local NOW begin told failures=0 patience idle=''
+	local NOW begin told failures=0 tried=0 asked=0 room=0 patience idle=''
 	local -A tries=() away=()
 	health_only_copy || return 0
 	detach_ram_begin_
@@ -265,11 +267,44 @@ detach_ram_forgive_() {
 	done
 }
 
+# detach_ram_try_again_: is it time to try once more to save the RAM leg? The caller's tried says
+# when the last image failed, room what was free then, and asked when somebody last looked.
+detach_ram_try_again_() {
+	((NOW - tried < DETACH_RAM_AGAIN)) || return 0
+	((NOW - asked >= DETACH_RAM_ASK)) || return 1
+	asked=$NOW
+	(($(rescue_room "${CONF[RESCUE]}") > room + DETACH_RAM_ROOM))
+}
+
+# Saves the RAM leg to a file, and sets DETACH_RAM_RESCUED; does nothing while another array has the
+# turn. Returns 1 when that has failed.
+detach_ram_save_() { # NAME
+	local code=0
+	rescue_turn "${CONF[RESCUE]}" || {
+		systemd_status "the RAM leg is the only good copy; waiting while another array is \
+saved to ${CONF[RESCUE]}"
+		return 0
+	}
+	log_alert "$1: no disk leg can be rebuilt from the RAM leg; saving it to ${CONF[RESCUE]}/$1"
+	rescue_write "$1" "${F[uuid]}" "${F[array.md]}" \
+		"$(superblock_says "${F[ram.node]}" events)" "${CONF[RESCUE]}" || code=$?
+	rescue_turn_end
+	case $code in
+	0) log_alert "$1: saved. The disks lack it, so the next start refuses them until \
+you type: ramraid restore $1" ;;
+	2) log_alert "$1: saved to $RESCUE_FOLDER, but $STATE can't be written, \
+so the next start may not know of it. Before anything uses the disks, which lack it, type: \
+cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue; ramraid restore $1" ;;
+	*) return 1 ;;
+	esac
+	DETACH_RAM_RESCUED=yes
+}
+
 # detach_ram_wait_for_disk_ NAME SECONDS FAILURES: gives the disks SECONDS more to come back, then
 # saves the RAM leg to a file. If that fails, returns 1; the caller then goes on waiting, as long as
-# systemd lets it, and counts the failure, so that the message comes once.
+# systemd lets it, and counts the failures: after the first, this tries again only now and then.
 detach_ram_wait_for_disk_() {
-	local why code=0
+	local why
 	detach_ram_forgive_
 	systemd_go_on
 	if (($2 > 0)); then
@@ -277,7 +312,7 @@ detach_ram_wait_for_disk_() {
 			'the RAM leg is the only good copy; waiting for a disk leg to come back'
 		return 0
 	fi
-	(($3 == 0)) || return 0
+	(($3 == 0)) || detach_ram_try_again_ || return 0
 	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}") || {
 		# The look has failed, perhaps only for a moment, for lack of memory or processes.
 		# So it is repeated for DETACH_RAM_ASK seconds.
@@ -285,23 +320,10 @@ detach_ram_wait_for_disk_() {
 		why=$TEXT_UNKNOWN
 	}
 	if [[ -z $why ]]; then
-		log_alert "$1: no disk leg can be rebuilt from the RAM leg; saving it to \
-${CONF[RESCUE]}/$1"
-		rescue_write "$1" "${F[uuid]}" "${F[array.md]}" \
-			"$(superblock_says "${F[ram.node]}" events)" "${CONF[RESCUE]}" || code=$?
-		case $code in
-		0) log_alert "$1: saved. The disks lack it, so the next start refuses them until \
-you type: ramraid restore $1" ;;
-		2) log_alert "$1: saved to $RESCUE_FOLDER, but $STATE can't be written, \
-so the next start may not know of it. Before anything uses the disks, which lack it, type: \
-cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue; ramraid restore $1" ;;
-		esac
-		((code == 1)) || {
-			DETACH_RAM_RESCUED=yes
-			return 0
-		}
+		! detach_ram_save_ "$1" || return 0
 		why='it does not fit, or could not be written'
 	fi
+	tried=$NOW asked=$NOW room=$(rescue_room "${CONF[RESCUE]}")
 	if detach_ram_all_there_; then
 		log_alert "$1: the RAM leg can't be saved to a file ($why). \
 The blocks that md could not write to the disk legs are LOST when this machine goes down"

@@ -3,9 +3,9 @@
 # leg without being told to.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/text core/trust notes/legs-seen \
-	notes/rescue-record
-need world/disk world/disk-find world/md world/ramdisk-note world/superblock world/systemd
+need config/conf core/act core/lock core/log core/paths core/text core/trust notes/legs-seen
+need notes/rescue-record world/disk world/disk-find world/md world/ramdisk-note
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -87,6 +87,28 @@ rescue_memory_alone_() { # TYPE FOLDER
 # Prints one column of the mount that FOLDER is on; nothing when there is none.
 rescue_mount_() { # COLUMN FOLDER
 	findmnt --noheadings --nofsroot --output "$1" --target "$2" 2>/dev/null || :
+}
+
+# rescue_turn FOLDER: takes the turn to write an image to that file system: two arrays that write at
+# once could fill it, and neither image would be whole. Returns 1 while another array has the turn.
+# Without a place for locks, everybody has it.
+rescue_turn() {
+	local number code=0
+	RESCUE_TURN=''
+	number=$(stat -L -c %d -- "$1" 2>/dev/null) && paths_run || return 0
+	lock_take RESCUE_TURN "$LOCKS/rescue.$number" --nonblock || code=$?
+	((code != 1))
+}
+rescue_turn_end() {
+	[[ -z $RESCUE_TURN ]] || exec {RESCUE_TURN}>&-
+	RESCUE_TURN=''
+}
+
+# rescue_room FOLDER: prints how many KiB are free there; 0 when that can't be told.
+rescue_room() {
+	local blocks size
+	read -r blocks size < <(stat -f -c '%a %S' -- "$1" 2>/dev/null) || blocks=0 size=0
+	printf '%s\n' $((blocks * size / 1024))
 }
 
 # rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder

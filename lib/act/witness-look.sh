@@ -23,11 +23,11 @@ witness_look() {
 	facts_observe
 	[[ ${F[array.state]} == active ]] && legs_seen_is_watched "${F[array.md]}" || return 0
 	witness_look_monitor_
+	! health_only_copy || systemd_hold "$1"
 	witness_look_print_
 	{ IFS= read -r noted <"$RUN/$1.looked"; } 2>/dev/null || :
 	[[ $noted != "$WITNESS_LOOK" ]] || return 0
 	witness_update || code=1
-	! health_only_copy || systemd_hold "$1"
 	before_look_witness
 	witness_look_print_
 	((code != 0)) || act_put "$RUN/$1.looked" "$WITNESS_LOOK"

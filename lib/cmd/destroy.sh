@@ -1,11 +1,11 @@
 # ramraid destroy: removes an array and everything on it; its disks are blank to md afterwards.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/forget act/notify cmd/stop config/conf config/conf-faults
-need config/conf-need core/act core/cli core/log core/paths core/text decide/health gate/dependents
-need notes/adopted notes/claim notes/removals observe/all-disks observe/before-look observe/facts
-need world/disk world/disk-find world/md world/ramdisk world/stable-name world/superblock
-need world/systemd
+need act/array-lock act/array-users act/copy act/forget act/notify cmd/stop config/conf
+need config/conf-faults config/conf-need core/act core/cli core/log core/paths core/text
+need decide/health gate/dependents notes/adopted notes/claim notes/removals observe/all-disks
+need observe/before-look observe/facts world/disk world/disk-find world/md world/ramdisk
+need world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -128,7 +128,7 @@ destroy_check_() {
 	local users other hex=${CONF[UUID]//-/}
 	! stop_going_down || WRONG+=('the machine is going down')
 	if [[ ${F[array.state]} != absent ]]; then
-		users=$(stop_users)
+		users=$(array_users)
 		[[ -z $users ]] ||
 			WRONG+=("is in use by $users. Unmount or stop that, then: \
 ramraid destroy $NAME")

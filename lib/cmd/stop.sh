@@ -2,8 +2,9 @@
 # rescue system, is immediate.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/detach-ram act/whole-since act/witness-update config/conf-need
-need core/act core/cli core/clock core/lock core/log core/paths core/text decide/health
+need act/array-lock act/array-users act/copy act/detach-ram act/whole-since act/witness-update
+need config/conf-need core/act core/cli core/clock core/lock core/log core/paths core/text
+need decide/health
 need notes/contents observe/before-look observe/facts world/disk world/md world/openers
 need world/ramdisk world/systemd
 
@@ -62,7 +63,7 @@ systemctl status $(systemd_unit "$1")"
 	[[ ${F[array.state]} != absent ]] || return 0
 	# The unit releases the RAM leg at a shutdown, so a running array must not be without its
 	# unit.
-	users=$(stop_users)
+	users=$(array_users)
 	if [[ -n $users ]]; then
 		log_error "$1: is still running, in use by: $users. \
 What systemd had mounted from it is unmounted ($again)"
@@ -184,11 +185,15 @@ stop_lock_() {
 		array_lock_try "$1" "$STOP_LOOK" || code=$?
 		((code != 0)) || return 0
 		clock
-		if ((code == 2)); then
-			stop_without_lock_ "$1"
-			return
+		if ((code == 2)) && stop_going_down; then
+			log_warning "$1: going down, and $LOCKS/work.$1 can't be opened: going on \
+without a lock"
+			return 0
+		elif ((code == 2)); then
+			stop_tries_lock_ "$1"
+			continue
 		elif ! stop_going_down; then
-			((NOW - begin < STOP_PATIENCE)) || array_lock "$1" 0
+			((NOW - begin < STOP_PATIENCE)) || stop_tries_lock_ "$1"
 			continue
 		fi
 		lock_holder "$LOCKS/work.$1"
@@ -203,10 +208,12 @@ waiting for that. Do not cut the power"
 	done
 }
 
-# Nobody can have the lock: a person mends that first, a shutdown goes on without it.
-stop_without_lock_() { # NAME
-	stop_going_down || array_lock "$1" 0
-	log_warning "$1: going down, and $LOCKS/work.$1 can't be opened: going on without a lock"
+# Says why the lock can't be had, and ends the program; returns when it can be had after all. The
+# subshell gives it back at once, so that the caller takes it as at any other time.
+stop_tries_lock_() { # NAME
+	local code=0
+	(array_lock "$1" 0) || code=$?
+	((code == 0)) || stop_refused_ "$code" "$1"
 }
 
 # Prints who holds the lock, in words, from the caller's HOLDER.
@@ -250,7 +257,7 @@ stop_end_others_() {
 # machine goes down, the array is left to systemd-shutdown.
 stop_came_in_between_() {
 	local text
-	text=$(stop_users)
+	text=$(array_users)
 	text="${F[array.md]} could not be stopped; it is in use by: ${text:-something unknown}"
 	if stop_going_down; then
 		log_warning "$1: $text. Leaving it to systemd-shutdown"
@@ -317,7 +324,7 @@ stop_wait_for_users_() { # NAME
 	clock
 	end=$((NOW + 90))
 	while ((NOW < end)); do
-		users=$(stop_users) || users=$TEXT_SOMEBODY
+		users=$(array_users) || users=$TEXT_SOMEBODY
 		[[ -n $users ]] || return 1
 		! disk_is_idle "${F[array.md]}" || [[ -n $(openers_of "${F[array.md]}") ]] ||
 			return 0
@@ -326,17 +333,7 @@ waiting for those who use the array: $users"
 		sleep 1
 		clock
 	done
-	log_alert "$1: still in use by $(stop_users): what they write from now on is lost"
-}
-
-# stop_users: prints who uses the array; if neither the kernel's tree of devices nor the mounts of
-# process 1 show anybody, who has it open.
-stop_users() {
-	local users
-	users=$(disk_users "${F[array.md]}") || users=$TEXT_SOMEBODY
-	[[ -n $users ]] || users=$(openers_of "${F[array.md]}") ||
-		users=$TEXT_SOMEBODY
-	printf '%s\n' "${users//$'\n'/, }"
+	log_alert "$1: still in use by $(array_users): what they write from now on is lost"
 }
 
 # stop_in_use_ NAME: prints the users before anything is changed. An array that has lost its RAM leg
@@ -348,9 +345,9 @@ stop_in_use_() {
 	if [[ -n $users ]]; then
 		printf '%s\n' "${users//$'\n'/, }"
 	elif [[ -n $DRY_RUN ]] || stop_going_down; then
-		stop_users
+		array_users
 	elif ! md_is_unused "${F[array.md]}"; then
-		users=$(stop_users)
+		users=$(array_users)
 		[[ -n $users ]] || users="something that this process does not see; the kernel \
 itself, or a program: fuser -v /dev/${F[array.md]}"
 		printf '%s\n' "$users"

@@ -20,26 +20,37 @@ readonly PRINTABLE=$'^([\xc2-\xdf]'$PRINTABLE_C$'|\xe0[\xa0-\xbf]'$PRINTABLE_C$'
 # journal, a mail, or a program's arguments. The name of a disk, a file or a mount may contain
 # anything. Control characters and bytes that are not UTF-8 become \xNN, a line end becomes \n.
 # Printable text stays as it is, and a second call changes nothing.
+# The text is taken in pieces: bash copies what is left of a text at each character, and anybody may
+# have made it long.
 log_printable() {
-	local LC_ALL=C code rest_
+	local LC_ALL=C code whole_ at_ rest_ done_ piece_=1024
 	while (($# > 0)); do
 		local -n text_=$1
 		shift
 		[[ $text_ == *[!\ -~]* ]] || continue
-		rest_=$text_ text_=''
-		while [[ -n $rest_ ]]; do
-			text_+=${rest_%%[!\ -~]*} rest_=${rest_#"${rest_%%[!\ -~]*}"}
-			[[ -n $rest_ ]] || break
-			if [[ ! $rest_ =~ $PRINTABLE_ODD && $rest_ =~ $PRINTABLE ]]; then
-				text_+=${BASH_REMATCH[0]} rest_=${rest_:${#BASH_REMATCH[0]}}
+		whole_=$text_ text_='' at_=0 rest_='' done_=''
+		while :; do
+			# A character has at most four bytes.
+			if ((${#rest_} < 4)); then
+				text_+=$done_ done_=''
+				rest_+=${whole_:at_:piece_} at_=$((at_ + piece_))
+			fi
+			done_+=${rest_%%[!\ -~]*} rest_=${rest_#"${rest_%%[!\ -~]*}"}
+			if [[ -z $rest_ ]]; then
+				((at_ < ${#whole_})) || break
+			elif ((${#rest_} < 4 && at_ < ${#whole_})); then
+				continue
+			elif [[ ! $rest_ =~ $PRINTABLE_ODD && $rest_ =~ $PRINTABLE ]]; then
+				done_+=${BASH_REMATCH[0]} rest_=${rest_:${#BASH_REMATCH[0]}}
 			elif [[ $rest_ == $'\n'* ]]; then
-				text_+='\n' rest_=${rest_:1}
+				done_+='\n' rest_=${rest_:1}
 			else
 				printf -v code '%d' "'${rest_:0:1}"
 				printf -v code '\\x%02x' $((code & 255))
-				text_+=$code rest_=${rest_:1}
+				done_+=$code rest_=${rest_:1}
 			fi
 		done
+		text_+=$done_
 	done
 }
 

@@ -134,7 +134,7 @@ legs_seen_is_watched() {
 # that was seen, which an honest leg does not exceed, and the disk legs that were in sync then, all
 # of which the leg calls active (legs_seen_joined).
 legs_seen_note_in_sync() {
-	local MD_RUN known=() i uuid before written events=$1
+	local MD_RUN known=() i uuid before written lines events=$1
 	shift
 	[[ -z $DRY_RUN ]] || return 0
 	md_state_run "${F[array.md]}"
@@ -152,7 +152,9 @@ legs_seen_note_in_sync() {
 			known[i]+=" events=$events with=$*"
 		fi
 	done
-	for uuid; do [[ " ${known[*]} " == *" $uuid "* ]] || known+=("$uuid"); done
+	# Only the first word of a line is the leg that it is about.
+	lines=" ${known[*]%% *} "
+	for uuid; do [[ $lines == *" $uuid "* ]] || known+=("$uuid"); done
 	[[ ${known[*]} == "$before" ]] || { act_put "$RUN/${F[name]}.joined.new" "${known[@]}" &&
 		mv -f "$RUN/${F[name]}.joined.new" "$RUN/${F[name]}.joined"; } ||
 		log_warning "${F[name]}: $RUN/${F[name]}.joined can't be written; a disk that \

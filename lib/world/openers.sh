@@ -4,12 +4,14 @@
 # exception, and has a bound (loop_device_behind).
 # shellcheck shell=bash
 
-need core/mounts core/paths core/text world/disk world/disk-find world/loop-device
+need core/clock core/mounts core/paths core/text world/disk world/disk-find world/loop-device
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
 # The most mounts of the device that are read for one process, and the most mounts of file systems
 # that do not show its number: a user can have 100,000 mounts in a namespace of their own.
 readonly OPENERS_MOUNTS=64 OPENERS_SOURCES=1024
+# The most mounts that are named, and the most characters of each: a user chooses the path.
+readonly OPENERS_NAMED=100 OPENERS_PATH=200
 
 # openers_of NODE: prints who has NODE or one of its partitions open, one a line. It misses what the
 # caller may not inspect: without CAP_SYS_PTRACE, the descriptors of processes with more privileges
@@ -39,8 +41,10 @@ openers_process_() {
 # A mount has another ID in each namespace, so each is reported once. Sets the caller's cut when the
 # look has missed some.
 openers_mounts_() {
-	local line id number target rest pid known=' ' PROCESS MOUNTS
+	local line id number target rest pid known=' ' named=0 NOW end PROCESS MOUNTS
 	local -A sources=()
+	clock
+	end=$((NOW + OPENERS_BOUND))
 	mounts_read || cut=yes
 	for line in "${MOUNTS[@]}"; do known+="${line%% *} "; done
 	while IFS=: read -r pid line; do
@@ -56,10 +60,16 @@ openers_mounts_() {
 			sources[$pid]=$((${sources[$pid]-0} + 1))
 			((${sources[$pid]} < OPENERS_SOURCES)) || cut=yes
 		}
+		clock
+		((NOW < end && named < OPENERS_NAMED)) || {
+			cut=yes
+			break
+		}
 		disk_is_mount "$number" "$rest" || continue
-		known+="$id "
+		known+="$id " named=$((named + 1))
 		openers_process_ "$pid"
 		text_unmangle target "$target"
+		((${#target} <= OPENERS_PATH)) || target=${target:0:OPENERS_PATH}...
 		printf '%s in the mount namespace of %s\n' "$target" "$PROCESS"
 	done < <(openers_mounts_each_)
 }

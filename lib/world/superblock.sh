@@ -241,12 +241,13 @@ readonly SUPERBLOCK_BITS_OF='
 	}
 	END { add(); if (line != "") print line; exit NR != bytes }'
 
-# superblock_dirty_bits FILE: prints the bits that are set in the leg's write-intent bitmap, as md
-# takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst, bitmap_set_bits), in lines of
-# less than a page; nothing when none is set. If the bitmap has more than SUPERBLOCK_BITS_MOST bits,
-# it prints "all" without reading them: whoever wrote the disk must not decide how long this takes.
-# Fails when the leg has no bitmap that can be read to its end, or when the bitmap's head is not of
-# this array.
+# superblock_dirty_bits FILE [CHUNK]: prints the bits that are set in the leg's write-intent bitmap,
+# as md takes them in sysfs ("3 17-20", Documentation/admin-guide/md.rst, bitmap_set_bits), in lines
+# of less than a page; nothing when none is set. If the bitmap has more than SUPERBLOCK_BITS_MOST
+# bits, it prints "all" without reading them: whoever wrote the disk must not decide how long this
+# takes. It also prints "all" if a bit is not for CHUNK bytes, because the numbers then mean other
+# places. Fails when the leg has no bitmap that can be read to its end, or when the bitmap's head is
+# not of this array.
 readonly SUPERBLOCK_BITS_MOST=1048576 # mdadm makes 64 MiB of an array one bit: 64 TiB
 superblock_dirty_bits() {
 	local words sector bits bytes uuid size room
@@ -267,7 +268,7 @@ superblock_dirty_bits() {
 	((bits * (16#${words[13]} / 512) == 16#${words[11]}${words[10]})) || bits=$((bits + 1))
 	bytes=$((((SUPERBLOCK_BITMAP_HEAD + (bits + 7) / 8 + 511) / 512) * 512))
 	((bytes / 512 <= room)) || return
-	((bits <= SUPERBLOCK_BITS_MOST)) || {
+	((bits <= SUPERBLOCK_BITS_MOST && ${2-16#${words[13]}} == 16#${words[13]})) || {
 		printf 'all\n'
 		return
 	}

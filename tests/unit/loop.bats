@@ -591,6 +591,40 @@ rebuilt_after() {
 		fail "$(calls)"
 }
 
+@test "release at shutdown: an image that failed is tried again when there is more room, or after ten minutes" {
+	local free=2000
+	only_ram
+	actions 1
+	rescue_room() { echo "$free"; }
+	log_alert() { :; }
+	rescue_write() { called "rescue $free" && ((free > 9000)); }
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	observe() {
+		((LOOKS != 100)) || free=2900 # too little more to try
+		((LOOKS != 300)) || free=9001
+	}
+	releases 0 going-down
+	[[ $(calls | grep rescue) == $'rescue 2000\nrescue 2900\nrescue 2900\nrescue 9001' &&
+		$DETACH_RAM_RESCUED == yes ]] || fail "$(calls)"
+}
+
+@test "release at shutdown: nothing is saved while another array is being saved to the same place" {
+	local other=''
+	only_ram
+	actions 1
+	CONF[RESCUE]=$R/var
+	mkdir -p "$R/var" "$R/run/ramraid/.locks"
+	exec {other}>"$R/run/ramraid/.locks/rescue.$(stat -c %d "$R/var")"
+	flock "$other"
+	systemd_status() { [[ $1 != *'while another array is saved'* ]] || called waits; }
+	rescue_write() { called rescue; }
+	observe() { [[ $(calls | grep -c waits) != 3 || -z $other ]] || { exec {other}>&- && other=''; }; }
+	releases 0 going-down
+	[[ $(calls | grep 'waits\|rescue') == $'waits\nwaits\nwaits\nrescue' ]] || fail "$(calls)"
+	# The turn is given back.
+	flock --nonblock "$R/run/ramraid/.locks/rescue.$(stat -c %d "$R/var")" true
+}
+
 # Every disk is there, and md has noted blocks that none of them took: nobody can come.
 @test "release at shutdown: blocks that no disk leg has are saved at once; if they can't be, nothing waits" {
 	local begin=$SECONDS
@@ -852,7 +886,7 @@ yields() {
 	systemd_stop() { called stop; }
 	systemd_start() { called start; }
 	systemd_reset() { :; }
-	stop_users() { printf '%s\n' "$USERS"; }
+	array_users() { printf '%s\n' "$USERS"; }
 	USERS=/srv/data ends 1 stop_by_systemd data
 	grep 'is still running, in use by: /srv/data. ' "$BATS_TEST_TMPDIR/log"
 	USERS='' ends 1 stop_by_systemd data

@@ -539,6 +539,29 @@ refuses() { # WHY
 	done
 }
 
+# A character may be on both sides of the border of what is looked at together.
+@test "a long text becomes printable in seconds, and as its parts do" {
+	local part text expected i shift begin=$SECONDS
+	part=$'\xc3\xa9\xf0\x9f\x98\x80\xe2\x82'
+	printf -v text '%*s' 16000 ''
+	text=${text// /$part}
+	log_printable text
+	((SECONDS - begin < 60)) || fail "$((SECONDS - begin)) s"
+	log_printable part
+	printf -v expected '%*s' 16000 ''
+	[[ $text == "${expected// /$part}" ]] || fail "${text:0:80}"
+	for shift in 1019 1020 1021 1022 1023 1024; do
+		for i in $'\xf0\x9f\x98\x80' $'\xc3\xa9' $'\n' $'\xe2\x80\xae'; do
+			printf -v text '%*s' "$shift" ''
+			expected=$i
+			text+=$i
+			log_printable expected text
+			[[ $text == *' '"$expected" && ${#text} == $((shift + ${#expected})) ]] ||
+				fail "$shift: ${text#"${text%%[! ]*}"}"
+		done
+	done
+}
+
 @test "nothing hostile reaches a terminal, the journal, a program, or a finding unescaped" {
 	local evil=$'x\e[2J\n<0>y\xff' out LOG_JOURNAL='' SHOWN='' FINDINGS=0 CHECK_ARRAY=data
 	for out in "$(log_error "$evil" 2>&1)" "$(log_info "$evil" 2>&1)" \

@@ -305,6 +305,23 @@ iblock_0/disk. Unmount"
 	not grep -q somebody "$BATS_TEST_TMPDIR/out"
 }
 
+@test "of very many users and of a very long path, a part is named" {
+	local pid path
+	array
+	mkdir -p "$R"/proc/{70,71,72,73}
+	path=$(printf '%3000s' '' | tr ' ' x)
+	for pid in 70 71 72 73; do
+		perl -e 'print "$ARGV[0]$_ 1 9:127 / /$ARGV[1] rw - ext4 /dev/md127 rw\n" for 100 .. 160' \
+			"$pid" "$path" >"$R/proc/$pid/mountinfo"
+	done
+	openers_of md127 >"$BATS_TEST_TMPDIR/out"
+	(($(wc -l <"$BATS_TEST_TMPDIR/out") == 101)) || fail "$(wc -l <"$BATS_TEST_TMPDIR/out")"
+	grep -qxF 'something unknown (not all processes could be examined)' "$BATS_TEST_TMPDIR/out"
+	not grep -q '.\{300\}' "$BATS_TEST_TMPDIR/out"
+	OPEN=yes stops 1
+	said ', and 91 more. Unmount or stop that'
+}
+
 @test "a search of all processes that was cut off counts as something that has the array open" {
 	local which ends OUT
 	array
@@ -472,6 +489,7 @@ hasty() {
 @test "a stop that a person typed ends with 75 if another ramraid is at work, and says so" {
 	array
 	hasty
+	systemd_is_unit() { return 1; }
 	locked 'lock_sign "$1" replace'
 	eval "hasty_$(declare -f flock)"
 	flock() {
@@ -482,6 +500,39 @@ hasty() {
 	did ''
 	said 'another ramraid is working on it'
 	(($(paste -sd + "$BATS_TEST_TMPDIR/waits") == 60)) || fail "$(<"$BATS_TEST_TMPDIR/waits")"
+}
+
+# Otherwise the unit stays failed, and systemd does not stop it at a shutdown.
+@test "a stop of the unit that ends with 75 starts the unit again" {
+	array
+	hasty
+	locked 'lock_sign "$1" replace'
+	stops 75
+	did start
+	kill -KILL "$OTHER"
+	wait "$OTHER" || :
+	OTHER=''
+	# Nor when there is no place for a lock.
+	rm -r "$R/run/ramraid/.locks"
+	: >"$R/run/ramraid/.locks"
+	stops 1
+	did start
+}
+
+@test "a stop goes on if the lock gets free in the last moment" {
+	array
+	hasty
+	locked 'lock_sign "$1" replace'
+	eval "hasty_$(declare -f flock)"
+	flock() {
+		[[ $1 != --timeout || $2 != 0 || ! -d /proc/$OTHER ]] || {
+			kill -KILL "$OTHER"
+			wait "$OTHER" 2>/dev/null || :
+		}
+		hasty_flock "$@"
+	}
+	stops 0
+	[[ $(calls) == *$'drop md127 rd0\nramdisk_drop data'* ]] || fail "$(calls)"
 }
 
 @test "going down, a ramraid at work is named on the console and asked to end, and the stop goes on" {

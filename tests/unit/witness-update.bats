@@ -282,6 +282,20 @@ not_writable() {
 	[[ $ACTION == refuse && $WHY == *'mdadm --assemble --run /dev/md/data /dev/rd0'* ]] || fail "$WHY"
 }
 
+@test "a leg that comes into sync as another one leaves is known to be of this run" {
+	local a=$one b=$two c=cccccccc-0000-0000-0000-000000000003
+	mkdir -p "$R/sys/block/md127" "$R/run/ramraid"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	legs_seen_note_in_sync 100 "$a" "$b"
+	legs_seen_note_in_sync 110 "$b" "$c"
+	legs_seen_is_of_run "$c" || fail "$(<"$R/run/ramraid/data.joined")"
+	legs_seen_note_in_sync 120 "$b"
+	F[leg.0.device_uuid]=$c F[leg.0.events]=125
+	legs_seen_joined 0
+	[[ ${F[leg.0.joined]}:${F[leg.0.noted]}:${F[leg.0.elsewhere]} == yes:yes:yes ]] ||
+		fail "$(<"$R/run/ramraid/data.joined")"
+}
+
 @test "which disk legs were in sync in this run is known until it ends, and which were used since they left" {
 	joined() { # WANTED UUID EVENTS
 		F[leg.0.device_uuid]=$2 F[leg.0.events]=$3
@@ -1130,6 +1144,9 @@ this array with a disk leg missing"
 	health_only_copy() { :; }
 	witness_look data
 	[[ $(calls) == 'hold data' ]] || fail "$(calls)"
+	# Also if nothing has changed since the last look: the unit may have failed meanwhile.
+	witness_look data
+	[[ $(calls) == $'hold data\nhold data' ]] || fail "$(calls)"
 }
 
 @test "disk legs that left during a look are not taken for legs that can't be read" {
