@@ -2,7 +2,8 @@
 # incremental assembly starts whatever comes first.
 # shellcheck shell=bash
 
-need act/witness-update core/text decide/action decide/leg observe/all-disks observe/before-look
+need act/witness-update core/text decide/action decide/below decide/leg observe/all-disks
+need observe/before-look
 
 declare -gA F # the facts: decide/facts.list
 
@@ -11,27 +12,33 @@ declare -gA F # the facts: decide/facts.list
 # alone says that it did, and "mdadm -I" starts it as soon as it is there (mdadm, Incremental.c,
 # count_active()). The others then do not fit. Loop devices are not there at boot.
 left_to_md_why_not() {
-	local i LEG clone node
+	local i LEG clone node BELOW
 	witness_update_foreign_start
 	before_look_times || :
 	action_choose
 	[[ $ACTION != refuse ]] || printf '%s\n' "$WHY"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_classify "$i"
+		node=${F[leg.$i.node]}
 		[[ $LEG != @(copy|given|ahead|holding|separate) ]] ||
-			left_to_md_beside_ "${F[leg.$i.dev]} (/dev/${F[leg.$i.node]})" \
-				"${F[leg.$i.node]}"
+			left_to_md_beside_ "${F[leg.$i.dev]} (/dev/$node)" \
+				"$(left_to_md_blank_ "$node")"
 	done
 	all_disks_clones
 	[[ ${F[clones_known]} == yes ]] || return 1
 	for clone in ${F[clones]}; do
 		node=${clone%%:*}
-		left_to_md_beside_ "/dev/$node" "$node"
+		below_or it "$(left_to_md_blank_ "$node")"
+		left_to_md_beside_ "/dev/$node" "$BELOW"
 	done
 }
 
-left_to_md_beside_() { # DISK NODE
+left_to_md_beside_() { # DISK TODO
 	printf "%s is in the machine as well, with the UUID of the array, and the next boot may \
-start the array from it instead. Take it out of the machine; or, if nothing on it is needed: mdadm \
---zero-superblock /dev/%q\n" "$1" "$2"
+start the array from it instead. %s\n" "$1" "$2"
+}
+
+left_to_md_blank_() { # NODE
+	printf "Take it out of the machine; or, if nothing on it is needed: \
+mdadm --zero-superblock /dev/%q\n" "$1"
 }

@@ -3,9 +3,9 @@
 
 need act/array-lock act/array-users act/copy act/forget act/notify cmd/stop config/conf
 need config/conf-faults config/conf-need core/act core/cli core/log core/paths core/text
-need decide/health gate/dependents notes/adopted notes/claim notes/removals observe/all-disks
-need observe/before-look observe/facts world/disk world/disk-find world/md world/ramdisk
-need world/stable-name world/superblock world/systemd
+need decide/below decide/health gate/dependents notes/adopted notes/claim notes/removals
+need observe/all-disks observe/before-look observe/facts world/disk world/disk-find world/md
+need world/ramdisk world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -67,7 +67,7 @@ is destroyed, and everything on it is lost:"
 # Finds out which disks are wiped, which are not, and why. A device that carries the UUID, but is
 # neither configured nor in the array, may be a copy that somebody keeps: it is only reported.
 destroy_legs_() {
-	local dev node names=("${MEMBERS[@]}" "${LEAVING[@]}") line
+	local dev node names=("${MEMBERS[@]}" "${LEAVING[@]}") line BELOW
 	[[ ${CONF[RAM]} != /* ]] || {
 		names+=("${CONF[RAM]}")
 		# Another device may have that name now.
@@ -85,8 +85,9 @@ destroy_legs_() {
 		[[ " ${DESTROY_NODES[*]} " != *" $node "* && $node != "${F[ram.node]}" &&
 			-z $(disk_holders "$node") ]] || continue
 		printf -v node '%q' "$node"
+		below_or it "If nothing on it is needed: mdadm --zero-superblock /dev/$node"
 		DESTROY_LEFT+=("/dev/$node carries its UUID and is no MEMBER, so it is left alone. \
-If nothing on it is needed: mdadm --zero-superblock /dev/$node")
+$BELOW")
 	done < <(all_disks_of_array "${CONF[UUID]}")
 }
 

@@ -9,7 +9,7 @@
 # the legs that it leaves out; and STRANGERS and STRANGERS_MADE (decide/strangers.sh). action_gate
 # sets GATE and GATE_WHY.
 
-need core/paths decide/choice decide/health decide/leg decide/ram-device decide/readd
+need core/paths decide/below decide/choice decide/health decide/leg decide/ram-device decide/readd
 need decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
@@ -121,10 +121,11 @@ action_running_refused_() {
 had. That is saved in ${F[rescue.image]}; to put it back: ramraid stop ${F[name]}; ramraid restore \
 ${F[name]}"
 	elif [[ -n ${F[array.copy]} ]]; then
+		below_or 'one of them' "Take the copy out of the machine or make it blank (mdadm \
+--zero-superblock)"
 		choice_is refuse "something else has started ${F[array.md]} from \
 /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: \
-one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}), \
-take the copy out of the machine or make it blank (mdadm --zero-superblock), then: \
+one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}). $BELOW; then: \
 ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == unread ]]; then
 		choice_is refuse "something else has started ${F[array.md]}, and no disk leg in it \

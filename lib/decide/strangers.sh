@@ -4,7 +4,7 @@
 # appeared last.
 # shellcheck shell=bash
 
-need core/paths decide/choice decide/histories
+need core/paths decide/below decide/choice decide/histories
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,12 +13,18 @@ declare -gA F # the facts: decide/facts.list
 # or the disks themselves under other names.
 strangers_foreign() {
 	[[ -n ${F[array.foreign]} ]] || return 1
-	local one md text=''
+	local one md text='' BELOW
 	printf -v md '/dev/%q' "${F[array.foreign]%%=*}"
 	for one in ${F[array.foreign]}; do text+="${text:+; }${one%%=*} runs from ${one#*=}"; done
-	choice_is refuse "another array has its UUID: ${text//,/, }, none of which is a MEMBER or \
-the RAM leg. If that is a copy: mdadm --stop $md; ramraid start ${F[name]}. If those are its disks \
-under other names: name them as MEMBER in $ETC/${F[name]}.conf, then: ramraid start ${F[name]}"
+	text="another array has its UUID: ${text//,/, }, none of which is a MEMBER or the RAM leg"
+	if below_absent 'one of those'; then
+		choice_is refuse "$text. Stop it: mdadm --stop $md. $BELOW; then: \
+ramraid start ${F[name]}"
+	else
+		choice_is refuse "$text. If that is a copy: mdadm --stop $md; \
+ramraid start ${F[name]}. If those are its disks under other names: name them as MEMBER in \
+$ETC/${F[name]}.conf, then: ramraid start ${F[name]}"
+	fi
 }
 
 # strangers NEWEST LEG…: sets the refusal and returns 0 if nothing shows which device is the leg:
@@ -27,7 +33,7 @@ under other names: name them as MEMBER in $ETC/${F[name]}.conf, then: ramraid st
 # devices that are not legs, whatever is on them: any user can have one made, with any contents.
 # While the record vouches for the newest leg, it need not be compared with these.
 strangers() {
-	local newest=$1 clone node uuid events STRANGER
+	local newest=$1 clone node uuid events STRANGER BELOW
 	[[ ${F[clones_known]} != no ]] || {
 		choice_is refuse "not all disks of the machine could be examined, and one of them \
 may be a copy of a leg, or a newer one; see the journal, then: ramraid start ${F[name]}"
@@ -49,11 +55,12 @@ may be a copy of a leg, or a newer one; see the journal, then: ramraid start ${F
 		}
 		! strangers_above_ "$node" || return 0
 		printf -v node '%q' "$node"
+		below_or it "If /dev/$node is a copy: take it out of the machine, or make it blank \
+(mdadm --zero-superblock /dev/$node). If it is the leg: write its name as MEMBER in \
+$ETC/${F[name]}.conf"
 		choice_is refuse "/dev/$node (events $events) is no MEMBER and carries the array's \
-UUID; $STRANGER. If /dev/$node is a copy: take it out of the machine, or make it blank (mdadm \
---zero-superblock /dev/$node). If it is the leg: write its name as MEMBER in $ETC/${F[name]}.conf. \
-Then: ramraid start ${F[name]}. To start from one MEMBER alone in spite of this: ramraid start \
---force-leg=${F[leg.$newest.dev]} ${F[name]}"
+UUID; $STRANGER. $BELOW. Then: ramraid start ${F[name]}. To start from one MEMBER alone in spite \
+of this: ramraid start --force-leg=${F[leg.$newest.dev]} ${F[name]}"
 		return 0
 	done
 	strangers_unvouched_ "$@"

@@ -3,9 +3,9 @@
 # start, or when a start was refused.
 # shellcheck shell=bash
 
-need core/log core/paths core/text decide/action notes/disks-read notes/hardware notes/legs-seen
-need observe/facts observe/members observe/outside world/disk world/ramdisk-note world/stable-name
-need world/superblock
+need core/log core/paths core/text decide/action decide/below notes/disks-read notes/hardware
+need notes/legs-seen observe/facts observe/members observe/outside world/disk world/ramdisk-note
+need world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -206,7 +206,7 @@ all_disks_running() {
 # or refused, it searches all devices and calls action_choose again. Logs what people have to know
 # about those devices, once.
 all_disks_decide() {
-	local i node name
+	local i node name BELOW
 	[[ ${F[array.state]} != active ]] || all_disks_running
 	action_choose "$@"
 	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) &&
@@ -217,9 +217,9 @@ all_disks_decide() {
 	for node in $STRANGERS; do
 		# The administrator may type this later, when /dev/sdX may be another disk.
 		name=$(stable_name_of "/dev/$node") || name=/dev/$node
+		below_or it "If nothing on it is needed: mdadm --zero-superblock $name"
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, \
-is older than its legs, and is no MEMBER: it is left alone. If nothing on it is needed: \
-mdadm --zero-superblock $name"
+is older than its legs, and is no MEMBER: it is left alone. $BELOW"
 	done
 	for node in $STRANGERS_MADE; do
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, and is a loop \
@@ -235,7 +235,7 @@ device, which no leg of it ever was: it is left alone. See what it is for (loset
 # all_disks_tell_moved: if disk legs are missing, logs which devices carry a superblock of the array
 # and are no MEMBER, and which line to write for each.
 all_disks_tell_moved() {
-	local i missing=() found=() line node uuid events name text
+	local i missing=() found=() line node uuid events name text BELOW
 	for ((i = 0; i < F[members]; i++)); do
 		[[ -n ${F[leg.$i.node]} ]] || missing+=("${F[leg.$i.dev]}")
 	done
@@ -247,17 +247,11 @@ all_disks_tell_moved() {
 		text_into "$line" node uuid events
 		text="/dev/$node carries a leg of it (events $events, \
 device UUID $uuid) and is no MEMBER"
-		if [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
+		if below_absent it; then
+			text+=". $BELOW"
+		elif [[ "${found[*]/"$line"/}" == *" $uuid "* ]]; then
 			text+=", and another such device has the same: one is a copy of the other. \
 Find out which one is right (lsblk), and take the other one away"
-		elif [[ ${missing[*]} == */dev/drbd/* ]]; then
-			text+=". If it is the disk below ${missing[*]}, leave it alone: \
-what is written to it past DRBD is missing on the other machine. \
-Bring the resource up (drbdadm up), and make this machine its primary, if the other one is not"
-		elif [[ ${missing[*]} == */dev/mapper/* ]]; then
-			text+=". If it is the disk below ${missing[*]}, leave it alone: \
-a cache of device-mapper may have what is missing on it. Bring that device up (vgchange -ay, \
-cryptsetup open, dmsetup)"
 		elif name=$(stable_name_of "/dev/$node"); then
 			text+=". If it is the missing disk ${missing[*]/%/,} \
 write in its place in $ETC/${F[name]}.conf: MEMBER=$name"

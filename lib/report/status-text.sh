@@ -83,8 +83,13 @@ status_text_zram_() {
 
 # status_text_stranger_ NODE: shows a member whose name has changed, or that somebody added by hand.
 status_text_stranger_() {
-	local name
+	local name BELOW
+	need decide/below
 	SHOWN+="  member $1 has no MEMBER line in the configuration"
+	! below_absent it || {
+		SHOWN+="; ramraid check ${F[name]} says what to do"$'\n'
+		return
+	}
 	name=$(stable_name_of "/dev/$1") || name=''
 	SHOWN+="${name:+; write this line: MEMBER=$name}"$'\n'
 }

@@ -1246,6 +1246,15 @@ slots_adopted() {
 	because 'have the same device UUID'
 }
 
+@test "running: while a leg that may be a mirror of the copies is missing, no copy is to be erased" {
+	local row=(whole-2 array.copy='sda sdx' 1:absent)
+	decides refuse "${row[@]}"
+	because 'Stop it (mdadm --stop /dev/md127). Take the copy out of the machine or make it blank (mdadm --zero-superblock); then'
+	decides refuse "${row[@]}" leg.1.dev=/dev/md/below
+	because 'Stop it (mdadm --stop /dev/md127). If one of them is the disk below /dev/md/below, leave it alone'
+	[[ $WHY != *zero-superblock* && $WHY != *'Take the copy'* ]] || fail "$WHY"
+}
+
 @test "running: a copy of a member in sync is not put back under the name of a leg that left" {
 	local \
 		row=(whole-2 1:returned mend=yes leg.1.joined=yes leg.1.left_with= leg.1.number=2

@@ -208,9 +208,18 @@ d}" "$R/etc/ramraid/outer.conf"
 	[[ $(wiped) == '/dev/sda /dev/sdb' && $(<"$R/dev/sdc") == theirs &&
 		$(<"$R/dev/sdd") == ours && $(<"$R/dev/sde") == damaged ]] ||
 		fail "$(wiped)"
-	assert_line -p 'left: /dev/sdd carries its UUID and is no MEMBER'
+	assert_line -p 'left: /dev/sdd carries its UUID and is no MEMBER, so it is left alone. If nothing on it is needed: mdadm --zero-superblock /dev/sdd'
 	assert_line -p 'left: /dev/disk/by-id/ata-none is not there'
 	assert_line -p "left: /dev/disk/by-id/ata-E: its superblock can't be read"
+}
+
+@test "destroy says to leave the disk below a leg that is down alone" {
+	conf "UUID=$ID" "MEMBER=$A" "MEMBER=$B" MEMBER=/dev/drbd/by-res/r0 WAIT=no
+	echo ours >"$R/dev/sdd"
+	verb destroy --yes data
+	assert_success
+	assert_line -p 'left: /dev/sdd carries its UUID and is no MEMBER, so it is left alone. If it is the disk below /dev/drbd/by-res/r0, leave it alone'
+	refute_output -p 'zero-superblock /dev/sdd'
 }
 
 @test "destroy also wipes a member that was added by hand" {

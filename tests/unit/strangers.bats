@@ -119,6 +119,114 @@ a_leg_on_usb() {
 	rm "$R/dev/sda.sb"
 }
 
+# on_top NAME: leg A is the device NAME, on top of sda, which shows the same superblock; NAME is down.
+on_top() {
+	printf '%s\n' "UUID=$ID" "MEMBER=$1" MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	observe
+}
+# spares NAME TEXT: does TEXT say to bring NAME up, and nothing by which the disk below it is erased,
+# taken away or started from?
+spares() {
+	[[ $2 == *"the disk below $1, leave it alone"*"Bring $1 up first"* &&
+		$2 != *@(zero-superblock|MEMBER=|as MEMBER|ake the copy out|take the other|out of the machine)* ]] ||
+		fail "$1: $2"
+}
+readonly ON_TOP=(/dev/drbd/by-res/r0 /dev/drbd/by-res/r0/0 /dev/mapper/fast-cached
+	/dev/disk/by-id/dm-name-fast-cached /dev/disk/by-id/dm-uuid-x /dev/md/below
+	/dev/disk/by-id/md-uuid-1:2:3:4)
+
+@test "the disk below a leg that is down is left alone, whatever is asked: a start, check, or another array of it" {
+	local name
+	CHECK_ARRAY=data
+	findings_is_root() { return 0; }
+	for name in "${ON_TOP[@]}"; do
+		on_top "$name"
+		decided refuse '/dev/sda (events 100) is no MEMBER' '; it was in sync' '--force-leg='
+		spares "$name" "$WHY"
+		spares "$name" "$(all_disks_tell_moved 2>&1)"
+		FINDINGS=0
+		check_running_copies
+		[[ ${FINDING[0.code]} == copy ]]
+		spares "$name" "${FINDING[0.action]}"
+	done
+	# The other leg, too, says nothing else of it.
+	rm "$R/dev/sdb.sb"
+	on_top "$name"
+	spares "$name" "$(all_disks_tell_moved 2>&1)"
+	# A mirror below has two such disks.
+	disk sdx "$a" 100 1
+	on_top "$name"
+	spares "$name" "$(all_disks_tell_moved 2>&1)"
+	# A disk is on top of nothing, and a leg that is there is not down.
+	on_top /dev/disk/by-id/usb-GONE
+	not below_absent it
+	ln -s ../sda "$R/dev/fast" && mkdir -p "$R/dev/mapper" && mv "$R/dev/fast" "$R/dev/mapper/fast"
+	on_top /dev/mapper/fast
+	not below_absent it
+}
+
+@test "the disk below a leg that is down is left alone, though it is older than the other leg" {
+	sed -i s/events=.*/events=60/ "$R/dev/sda.sb"
+	printf '%s\n' "uuid=$ID" "legs=$b" events=100 ram_slot=0 generation=5 "given=$a" >"$W"
+	on_top /dev/drbd/by-res/r0/0
+	decided 'assemble sdb'
+	spares /dev/drbd/by-res/r0/0 "$(<"$BATS_TEST_TMPDIR/log")"
+}
+
+@test "a member that may be the disk below a missing leg is not named as MEMBER before that is known" {
+	local name=/dev/drbd/by-res/r0/0 one
+	CHECK_ARRAY=data
+	findings_is_root() { return 0; }
+	whole
+	on_top "$name"
+	are array.md=md127 array.unconfigured=sda
+	for one in "$name" /dev/disk/by-id/usb-GONE; do
+		on_top "$one"
+		FINDINGS=0
+		check_running_legs
+		[[ ${FINDING[0.code]} == member-name ]]
+		SHOWN=''
+		summary_array data
+		summary_detail
+		status_text "$STATUS_WORD"
+		if [[ $one == "$name" ]]; then
+			[[ ${FINDING[0.action]} == "if it is the disk below $name, leave it alone: "*"Bring $name up first ("*'), after: ramraid stop data; then: ramraid start data. If it is another disk: write MEMBER=/dev/disk/by-id/wwn-A in its place in '* ]] &&
+				[[ $SHOWN == *$'member sda has no MEMBER line in the configuration; ramraid check data says what to do\n'* ]]
+		else
+			[[ ${FINDING[0.action]} == 'write MEMBER=/dev/disk/by-id/wwn-A in its place in '* ]] &&
+				[[ $SHOWN == *'write this line: MEMBER=/dev/disk/by-id/wwn-A'* ]]
+		fi || fail "${FINDING[0.action]} $SHOWN"
+	done
+}
+
+@test "an array that something has started from the disk below a leg is stopped, and that disk left alone" {
+	array md9
+	member md9 sda in_sync 1
+	on_top /dev/drbd/by-res/r0/0
+	decided refuse 'md9 runs from sda' 'mdadm --stop /dev/md9' 'ramraid start data'
+	spares /dev/drbd/by-res/r0/0 "$WHY"
+}
+
+@test "a leg that is there and can't be read may be without the disk below it, and that disk is left alone" {
+	fake_disk drbd0 104857600 drbd/by-res/r0/0
+	superblock_facts() {
+		if [[ $1 == */drbd0 ]]; then echo sb=unreadable
+		elif [[ -e $1.sb ]]; then numbered <"$1.sb"
+		else echo sb=none; fi
+	}
+	on_top /dev/drbd/by-res/r0/0
+	are leg.0.node=drbd0
+	decided refuse '/dev/sda (events 100) is no MEMBER'
+	spares /dev/drbd/by-res/r0/0 "$WHY"
+}
+
+@test "the disk below a RAM leg that is down is left alone" {
+	printf '%s\n' "UUID=$ID" RAM=/dev/mapper/fast MEMBER=/dev/disk/by-id/ata-B >"$R/etc/ramraid/data.conf"
+	observe
+	decided refuse '/dev/sda (events 100) is no MEMBER'
+	spares /dev/mapper/fast "$WHY"
+}
+
 @test "an array of unconfigured disks is not ours: no disk is put into it, and a start is refused" {
 	disk sdx "$a" 90 1
 	array md9
@@ -1425,8 +1533,14 @@ the array from it instead"
 	observe
 	[[ $(left_to_md_why_not) == "/dev/disk/by-id/ata-B (/dev/sdb) $beside. Take it out of the machine; or, if nothing on it is needed: mdadm --zero-superblock /dev/sdb" ]] ||
 		fail "$(left_to_md_why_not)"
+	# One below a leg that is down.
+	sed -i s,/dev/disk/by-id/ata-B,/dev/mapper/cached, "$R/etc/ramraid/data.conf"
+	observe
+	[[ $(left_to_md_why_not) == "/dev/sdb $beside. If it is the disk below /dev/mapper/cached, leave it alone"* ]] ||
+		fail "$(left_to_md_why_not)"
+	spares /dev/mapper/cached "$(left_to_md_why_not)"
 	# One that no MEMBER names.
-	sed -i /ata-B/d "$R/etc/ramraid/data.conf"
+	sed -i /cached/d "$R/etc/ramraid/data.conf"
 	observe
 	[[ $(left_to_md_why_not) == "/dev/sdb $beside"* ]] || fail "$(left_to_md_why_not)"
 	rm "$R/dev/sdb.sb"

@@ -3,9 +3,10 @@
 # shellcheck shell=bash
 
 need cmd/check/findings cmd/check/legs cmd/check/record config/conf core/paths core/text
-need decide/action decide/health decide/leg decide/strangers notes/legs-seen notes/memory-floor
-need observe/all-disks observe/before-look report/advice world/disk world/md world/md-state
-need world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
+need decide/action decide/below decide/health decide/leg decide/strangers notes/legs-seen
+need notes/memory-floor observe/all-disks observe/before-look report/advice world/disk world/md
+need world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -81,25 +82,26 @@ a start would go on with: $ACTION ($WHY)" "ramraid start $CHECK_ARRAY"
 # check_running_copies: reports devices that carry the array's UUID and are none of its legs. The
 # decision on a start depends on them as well.
 check_running_copies() {
-	local clone node
+	local clone node BELOW
 	findings_is_root || return 0
 	all_disks_clones
 	for clone in ${F[clones]} ${F[clones.loop]-}; do
 		node=${clone%%:*}
 		if strangers_has_left "$clone"; then
+			below_or it "if nothing on it is needed: mdadm --zero-superblock \
+$(check_running_name_of_ "$node")"
 			findings_note old-disk 'only its legs to have the UUID of the array' \
 				"/dev/$node, which the array has given up (it was replaced, for \
 example) and leaves alone" \
-				"if nothing on it is needed: mdadm --zero-superblock \
-$(check_running_name_of_ "$node")"
+				"$BELOW"
 			continue
 		fi
 		# The command names the node: a copy may share every other name with its original.
-		findings_problem copy 'only its legs to have the UUID of the array' \
-			"/dev/$node (events ${clone##*:})" \
-			"take it out of the machine, or, if nothing on it is needed: \
+		below_or it "take it out of the machine, or, if nothing on it is needed: \
 mdadm --zero-superblock /dev/$(printf %q "$node"); if it is a leg: \
 write MEMBER=$(check_running_name_of_ "$node") in $ETC/$CHECK_ARRAY.conf"
+		findings_problem copy 'only its legs to have the UUID of the array' \
+			"/dev/$node (events ${clone##*:})" "$BELOW"
 	done
 }
 
@@ -203,7 +205,17 @@ check_running_leg_gone_() { # I
 	strangers=("${strangers[@]:1}")
 	findings_problem member-name "$dev, which the configuration names" \
 		"no such disk, but a member that it does not name: $name" \
-		"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf"
+		"$(check_running_named_ \
+			"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf")"
+}
+
+# check_running_named_ TODO: prints what to do with a member that no MEMBER names: TODO, unless it
+# may be the disk below a leg that is missing.
+check_running_named_() {
+	local BELOW
+	! below_absent it || printf '%s' "${BELOW/#If/if}, after: ramraid stop $CHECK_ARRAY; then: \
+ramraid start $CHECK_ARRAY. If it is another disk: "
+	printf '%s\n' "$1"
 }
 
 # check_running_leg_size I: does the device have room for what the array keeps on a leg? A device
