@@ -12,7 +12,7 @@ declare -gA F # the facts: decide/facts.list
 # alone says that it did, and "mdadm -I" starts it as soon as it is there (mdadm, Incremental.c,
 # count_active()). The others then do not fit. Loop devices are not there at boot.
 left_to_md_why_not() {
-	local i LEG clone node BELOW
+	local i LEG clone node BELOW KEPT
 	witness_update_foreign_start
 	before_look_times || :
 	action_choose
@@ -20,9 +20,12 @@ left_to_md_why_not() {
 	for ((i = 0; i < ${F[members]}; i++)); do
 		leg_classify "$i"
 		node=${F[leg.$i.node]}
-		[[ $LEG != @(copy|given|ahead|holding|separate) ]] ||
-			left_to_md_beside_ "${F[leg.$i.dev]} (/dev/$node)" \
-				"$(left_to_md_blank_ "$node")"
+		case $LEG in
+		copy | given | separate) KEPT=$(left_to_md_blank_ "$node") ;;
+		ahead | holding) leg_kept_why "$i" ;;
+		*) continue ;;
+		esac
+		left_to_md_beside_ "${F[leg.$i.dev]} (/dev/$node)" "$KEPT"
 	done
 	all_disks_clones
 	[[ ${F[clones_known]} == yes ]] || return 1

@@ -1533,6 +1533,12 @@ the array from it instead"
 	observe
 	[[ $(left_to_md_why_not) == "/dev/disk/by-id/ata-B (/dev/sdb) $beside. Take it out of the machine; or, if nothing on it is needed: mdadm --zero-superblock /dev/sdb" ]] ||
 		fail "$(left_to_md_why_not)"
+	# Nothing has given it up: it may have more than the array, and is not erased without a look.
+	sed -i /^given=/d "$W"
+	observe
+	[[ $(left_to_md_why_not) == "/dev/disk/by-id/ata-B (/dev/sdb) $beside. /dev/disk/by-id/ata-B is at 300 events"*'Look at it (mdadm --examine'*'To give up what it has: mdadm'* ]] ||
+		fail "$(left_to_md_why_not)"
+	echo "given=$b" >>"$W"
 	# One below a leg that is down.
 	sed -i s,/dev/disk/by-id/ata-B,/dev/mapper/cached, "$R/etc/ramraid/data.conf"
 	observe
