@@ -6,9 +6,10 @@
 
 need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg
 need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
-need config/conf-need core/act core/cli core/clock core/log core/paths core/text decide/leg
-need decide/membership-plan notes/removals observe/before-look observe/facts report/progress-line
-need world/disk world/disk-find world/md world/md-state world/stable-name world/superblock
+need config/conf-need core/act core/cli core/clock core/log core/paths core/text decide/health
+need decide/leg decide/membership-plan notes/removals observe/before-look observe/facts
+need report/progress-line world/disk world/disk-find world/md world/md-state world/stable-name
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -18,7 +19,7 @@ declare -gA F # the facts: decide/facts.list
 # does not run, or when such a disk has no stable name. Called again after whatever took time: a
 # person may have edited the file meanwhile.
 membership_look() {
-	local line wrong=''
+	local node line wrong='' way
 	conf_need "$1"
 	removals_read "$1" "${CONF[UUID]}"
 	removals_settle "${MEMBERS[@]}"
@@ -27,11 +28,16 @@ membership_look() {
 	before_look_running "$1"
 	left_check_end
 	before_look_times || F[conf.member_timeout]=30
-	for line in ${F[array.strangers]}; do
+	for node in ${F[array.strangers]}; do
 		wrong=yes
-		printf -v line '%q' "$line"
+		printf -v line '%q' "$node"
+		way="Do not take it out: no other disk has all that is on the array. \
+Bring another one back first: ramraid attach $1"
+		! health_disk_beside "$node" ||
+			way="Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line \
+--remove /dev/$line"
 		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. \
-Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line --remove /dev/$line"
+$way"
 	done
 	[[ -z $wrong ]] || die "$1: nothing was changed" "$EX_REFUSED"
 	witness_update_foreign_start

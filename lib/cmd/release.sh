@@ -1,9 +1,9 @@
 # ramraid release: makes an array of ours a plain RAID1 of its disks again, while it is in use.
 # shellcheck shell=bash
 
-need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check
-need act/left-to-md act/notify act/witness-update config/conf config/conf-faults config/conf-need
-need core/act core/cli core/log core/paths core/text gate/spec notes/adopted notes/claim
+need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/left-to-md
+need act/notify act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli
+need core/log core/paths core/text decide/below decide/health gate/spec notes/adopted notes/claim
 need observe/before-look observe/blocks-alone observe/facts observe/hand-made observe/members
 need world/md world/md-state world/ramdisk-note world/stable-name
 
@@ -105,12 +105,7 @@ found ${F[leg.$i.state]:-that it is not in the array}." \
 				"Bring it back: ramraid attach $NAME; or, if it is gone for good, \
 delete its MEMBER line"
 	done
-	for i in ${F[array.strangers]}; do
-		release_wrong_ "/dev/${F[array.md]}: has a member that the configuration \
-does not name, /dev/$i." \
-			"Name it as MEMBER, or take it out: \
-mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
-	done
+	release_strangers_
 	[[ -z ${F[rescue.image]} ]] ||
 		release_wrong_ "what only the RAM leg had is in ${F[rescue.image]}. \
 Put it back first: ramraid stop $NAME; ramraid restore $NAME"
@@ -128,6 +123,21 @@ Delete the file that is not needed, or rename it to something that does not end 
 	release_blocks_
 	release_to_md_
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
+}
+
+# Reports the members that no MEMBER names. Which of them is a disk below a leg that is missing, a
+# person has to find out.
+release_strangers_() {
+	local i way BELOW
+	for i in ${F[array.strangers]}; do
+		way="Name it as MEMBER; do not take it out: no other disk has all that is \
+on the array"
+		! health_disk_beside "$i" || way="Name it as MEMBER, or take it out: \
+mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
+		! below_absent it || way="What to do: ramraid check $NAME"
+		release_wrong_ "/dev/${F[array.md]}: has a member that the configuration \
+does not name, /dev/$i." "$way"
+	done
 }
 
 # Debian's initramfs does not know the host's name. So without ramraid, /dev/md/NAME is a name of

@@ -3,7 +3,7 @@
 # caller there.
 # shellcheck shell=bash
 
-need core/paths decide/leg decide/readd
+need core/paths decide/health decide/leg decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -85,7 +85,7 @@ ramraid apply --force ${F[name]} (or \"replace\" with --force)")
 
 # A disk has to be rebuilt: md must be able to take it, and nothing may read from it too early.
 membership_wrong_building() {
-	local i
+	local i way dev
 	[[ ${F[conf.layout]} != far2 ]] || membership_wrong_full_
 	[[ -z ${F[kernel.flaw]} || -z ${F[change.used]} ]] ||
 		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg may be \
@@ -94,21 +94,28 @@ rebuilt while it is: ${F[kernel.flaw]}. Unmount it first")
 		WRONG+=('no leg is in sync, so there is nothing to rebuild a disk from')
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.badblocks]} == yes ]] || continue
-		WRONG+=("${F[leg.$i.dev]}: has bad blocks, and mdadm adds no new member while it \
-has. If another disk leg is in sync, take it out first, which leaves one copy fewer until the new \
-one is rebuilt: mdadm /dev/${F[array.md]} --fail ${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then \
-type this again")
+		dev=${F[leg.$i.dev]}
+		way="But do not take it out: no other disk has all that is on the array. Copy \
+that to another disk now"
+		! health_disk_beside "${F[leg.$i.node]}" ||
+			way="Take it out first, which leaves one copy fewer until the new one is \
+rebuilt: mdadm /dev/${F[array.md]} --fail $dev --remove $dev; then type this again"
+		WRONG+=("$dev: has bad blocks, and mdadm adds no new member while it has. $way")
 	done
 }
 
 # A far2 gets no further slot.
 membership_wrong_full_() {
-	local i
+	local i way dev
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes && ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
-		WRONG+=("a far2 has no slot for a third disk. Take ${F[leg.$i.dev]} out first, \
-which leaves one copy on disk until the new one is rebuilt: mdadm /dev/${F[array.md]} --fail \
-${F[leg.$i.dev]} --remove ${F[leg.$i.dev]}; then type this again")
+		dev=${F[leg.$i.dev]}
+		way="Do not take out $dev, which is in the array: no other disk has all that is \
+on it. Name it as MEMBER instead of one that is not in sync, then: ramraid apply ${F[name]}"
+		! health_disk_beside "${F[leg.$i.node]}" ||
+			way="Take $dev out first, which leaves one copy on disk until the new one \
+is rebuilt: mdadm /dev/${F[array.md]} --fail $dev --remove $dev; then type this again"
+		WRONG+=("a far2 has no slot for a third disk. $way")
 	done
 }
 

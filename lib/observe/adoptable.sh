@@ -148,18 +148,34 @@ adoptable_kept_() {
 	adoptable_wrong "/dev/$ADOPT_KEPT: a member can stay as the RAM leg if \
 it is in sync and not" \
 		"write-mostly, and the others are write-mostly or, unlike it, hard disks; \
-else take it out first:" \
-		"mdadm $ADOPT_COMMAND --fail /dev/$ADOPT_KEPT --remove /dev/$ADOPT_KEPT"
+else" "$(adoptable_out_ "$ADOPT_KEPT")"
+}
+
+# adoptable_out_ LEG [THEN]: prints how to take LEG out of the array, and what to do THEN; or that
+# it has to stay, if nothing else in the array, apart from ramdisks, is in sync.
+adoptable_out_() {
+	local line LEGS leg state
+	md_state_members "$ADOPT_MD"
+	for line in "${LEGS[@]}"; do
+		text_into "$line" leg state
+		[[ $leg != "$1" && $state == in_sync ]] || continue
+		! ramdisk_note_is_node "$leg" || continue
+		printf 'take it out first: mdadm %s --fail /dev/%s --remove /dev/%s%s\n' \
+			"$ADOPT_COMMAND" "$1" "$1" "${2-}"
+		return
+	done
+	printf 'do not take it out: no other disk in the array is in sync\n'
 }
 
 # Checks a ramdisk that was made by hand, which leaves the array later. It is faulty if an earlier
 # run has already failed it.
 adoptable_hand_made_() { # LEG STATE
-	local users out="take it out first: mdadm $ADOPT_COMMAND --fail /dev/$1 --remove /dev/$1"
+	local users
 	[[ " $HAND_MADE " == *" $1 "* ]] || return 0
 	[[ $2 != recovering ]] ||
 		adoptable_wrong "/dev/$1: is a ramdisk that md is just filling, or a spare;" \
-			"wait until it is filled (mdadm --wait $ADOPT_COMMAND), or $out"
+			"wait until it is filled (mdadm --wait $ADOPT_COMMAND), or take it out" \
+			"first: mdadm $ADOPT_COMMAND --fail /dev/$1 --remove /dev/$1"
 	users=$(disk_users "$1")
 	[[ $users == "$ADOPT_MD" ]] ||
 		adoptable_wrong "/dev/$1: is a ramdisk that others use as well (${users//$'\n'/, })"
@@ -169,7 +185,7 @@ adoptable_hand_made_() { # LEG STATE
 	auto) ! ramdisk_has_rapiddisk || return 0 ;;
 	esac
 	adoptable_wrong "/dev/$1: is a ramdisk of brd, and ramraid uses no brd that somebody" \
-		"else has loaded; $out; rmmod brd"
+		"else has loaded; $(adoptable_out_ "$1" '; rmmod brd')"
 }
 
 adoptable_member_() { # LEG STATE SLOT

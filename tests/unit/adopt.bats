@@ -1452,6 +1452,14 @@ fast() {
 	fast
 	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data \
 		/dev/md127
+	assert_output -p 'else take it out first: mdadm /dev/md127 --fail /dev/nvme0n1 --remove /dev/nvme0n1'
+	# Not if nothing else has all that is on the array.
+	put dev-sda/state faulty dev-sdb/state spare
+	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data \
+		/dev/md127
+	assert_output -p 'else do not take it out: no other disk in the array is in sync'
+	refute_output -p '--fail'
+	put dev-sda/state in_sync,write_mostly
 	put dev-sdb/state in_sync,write_mostly
 	verb adopt --dry-run data /dev/md127
 	assert_line -p "/dev/nvme0n1, the fast one, becomes a disk leg, which is a lasting copy, and the \

@@ -293,6 +293,74 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 		fail "${WRONG[*]}"
 }
 
+# only_c: disk A has failed, and C, which somebody has added by hand, is the only one in sync.
+only_c() {
+	conf "UUID=$ID" "$(by_id A)"
+	leaves sdb
+	printf '%s\n' 'MemTotal: 1048576 kB' 'MemFree: 1 kB' 'MemAvailable: 524288 kB' \
+		>"$R/proc/meminfo"
+	put raid_disks 3 dev-sda/state faulty,write_mostly dev-sda/slot none
+	joins sdc in_sync,write_mostly 2
+}
+takes_out() { [[ $output == *"--fail /dev/sdc --remove /dev/sdc"* ]]; }
+
+@test "nobody is told to take out the only disk in sync: neither by check nor by release nor by apply" {
+	local verb
+	only_c
+	for verb in check 'release --yes' apply; do
+		[[ $verb != apply ]] || rm "$R/dev/disk/by-id/ata-C"
+		verb $verb data
+		not takes_out || fail "$verb: $output"
+		assert_output -p 'no other disk has all that is on the array'
+		[[ $verb == apply ]] || assert_output -p MEMBER
+	done
+	# Beside another one, it may go.
+	put dev-sda/state in_sync,write_mostly dev-sda/slot 1 dev-rd0/state faulty
+	verb apply data
+	takes_out || fail "$output"
+	ln -s ../../sdc "$R/dev/disk/by-id/ata-C"
+	for verb in check 'release --yes'; do
+		verb $verb data
+		takes_out || fail "$verb: $output"
+		refute_output -p 'no other disk has all that is on the array'
+	done
+	# Unless that one lacks blocks.
+	put dev-rd0/state in_sync dev-sda/bad_blocks '4096 8'
+	verb check data
+	not takes_out || fail "$output"
+	assert_output -p 'no other disk has all that is on the array'
+}
+
+@test "release names no member as MEMBER that may be the disk below a leg that is missing" {
+	only_c
+	conf "UUID=$ID" MEMBER=/dev/mapper/cached "$(by_id A)"
+	verb release --yes data
+	assert_failure 4
+	assert_output -p 'does not name, /dev/sdc. What to do: ramraid check data'
+	refute_output -p 'Name it as MEMBER'
+	verb check data
+	assert_output -p 'If it is another disk: write MEMBER=/dev/disk/by-id/ata-C'
+}
+
+@test "the only disk in sync is not taken out for its bad blocks, nor for a slot of a far2" {
+	local far2=(conf.layout=far2 conf.ram=none array.slots=2 ram.state=none ram.node= ram.slot=
+		leg.0.writemostly= leg.1.writemostly= leg.0.leaving=yes)
+	libraries
+	wrong() { # PATTERN ACTION KEY=VALUE…
+		decides "${@:2}"
+		membership_plan
+		[[ ${WRONG[*]} == *$1* ]] || fail "expected $1, got ${WRONG[*]}"
+	}
+	wrong 'has. Take it out first, which leaves one copy fewer until the new one is rebuilt: mdadm /dev/md127 --fail /dev/disk/by-id/ata-A --remove' 'slots 4' leg.0.badblocks=yes
+	wrong 'Take /dev/disk/by-id/ata-A out first, which leaves one copy on disk' 'build 2' "${far2[@]}"
+	wrong 'But do not take it out: no other disk has all that is on the array' 'slots 4' leg.0.badblocks=yes \
+		leg.1.in= leg.1.state= leg.1.slot= leg.1.node= leg.1.kind=missing
+	[[ ${WRONG[*]} != *--fail* ]] || fail "${WRONG[*]}"
+	wrong 'Do not take out /dev/disk/by-id/ata-A, which is in the array: no other disk has all that is on it' 'build 2' "${far2[@]}" \
+		leg.1.in= leg.1.state= leg.1.slot= leg.1.node= leg.1.kind=missing
+	[[ ${WRONG[*]} != *--fail* ]] || fail "${WRONG[*]}"
+}
+
 @test "the end of a change is reported, with a message if the array lacks something" {
 	libraries
 	witness_update_witness() { :; }

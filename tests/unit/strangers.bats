@@ -148,6 +148,7 @@ readonly ON_TOP=(/dev/drbd/by-res/r0 /dev/drbd/by-res/r0/0 /dev/mapper/fast-cach
 		check_running_copies
 		[[ ${FINDING[0.code]} == copy ]]
 		spares "$name" "${FINDING[0.action]}"
+		[[ ${FINDING[0.action]} == 'if it is the disk below'* ]]
 	done
 	# The other leg, too, says nothing else of it.
 	rm "$R/dev/sdb.sb"

@@ -93,7 +93,7 @@ $(check_running_name_of_ "$node")"
 			findings_note old-disk 'only its legs to have the UUID of the array' \
 				"/dev/$node, which the array has given up (it was replaced, for \
 example) and leaves alone" \
-				"$BELOW"
+				"${BELOW/#If/if}"
 			continue
 		fi
 		# The command names the node: a copy may share every other name with its original.
@@ -101,7 +101,7 @@ example) and leaves alone" \
 mdadm --zero-superblock /dev/$(printf %q "$node"); if it is a leg: \
 write MEMBER=$(check_running_name_of_ "$node") in $ETC/$CHECK_ARRAY.conf"
 		findings_problem copy 'only its legs to have the UUID of the array' \
-			"/dev/$node (events ${clone##*:})" "$BELOW"
+			"/dev/$node (events ${clone##*:})" "${BELOW/#If/if}"
 	done
 }
 
@@ -115,7 +115,7 @@ check_running_twin() {
 # Checks every disk leg, and the members that no name in the configuration leads to: each of these
 # may be a leg whose name has changed.
 check_running_legs() {
-	local i strangers node
+	local i strangers node name out
 	text_split strangers "${F[array.strangers]}"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		check_running_leg_state "$i"
@@ -133,12 +133,14 @@ check_running_legs() {
 added: mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
 			continue
 		}
-		findings_problem stranger "no member that the configuration does not name" \
-			"$(check_running_name_of_ "$i")" \
-			"before the next start, which would be refused: write \
-MEMBER=$(check_running_name_of_ "$i") in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk \
-that it has replaced; or take it out: \
+		out='. Do not take it out: no other disk has all that is on the array'
+		! health_disk_beside "$i" || out="; or take it out: \
 mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
+		name=$(check_running_name_of_ "$i")
+		findings_problem stranger "no member that the configuration does not name" "$name" \
+			"$(check_running_named_ "before the next start, which would be refused: \
+write MEMBER=$name in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk that it has replaced\
+$out")"
 	done
 	if ! health_disk_in_sync; then
 		findings_problem only-copy 'a disk leg in sync' \
