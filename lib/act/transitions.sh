@@ -272,7 +272,7 @@ smartctl -a), then: ramraid attach $1; or, if it is broken: ramraid replace $1 $
 		;;
 	damaged)
 		text="$leg is there, but its superblock is ${F[leg.$2.sb]}; \
-if it is the right disk, $whole"
+if it is the right disk, and nothing on it is needed, $whole"
 		;;
 	foreign)
 		text="$disk belongs to another array (${F[leg.$2.uuid]}), and is left alone"
@@ -283,15 +283,15 @@ if it is the right disk, $whole"
 one of the two is a copy of the other, and it is left alone. \
 Take it out of the machine; or, if nothing on it is needed, $whole"
 		;;
-	given) text="$leg is there, but has been given up by a start without it; $whole" ;;
+	given)
+		text="$leg is there, but has been given up by a start without it. \
+If nothing on it is needed, $whole"
+		;;
 	fresh)
 		text="$leg is there, but was never in sync: its first rebuild was interrupted; to \
 rebuild it: ramraid apply $1"
 		;;
-	ahead | holding)
-		leg_kept_why "$2"
-		text="$1: $KEPT"
-		;;
+	ahead | holding) leg_kept_why "$2" && text="$1: $KEPT" ;;
 	separate)
 		text="$leg is back, but was used without the others, or is too old: \
 it is not put back. If nothing on it is needed, $whole"

@@ -16,8 +16,9 @@ safe_start() {
 	strangers_foreign && return
 	safe_start_sort_
 	safe_start_at_once_ && return
-	# There is a good leg to rebuild them from.
-	safe_start_say_given_ "; make it blank (mdadm --zero-superblock) and add it again"
+	# There is a good leg to rebuild them from, if the array can be started from that.
+	safe_start_say_given_ "; make it blank (mdadm --zero-superblock) and add it again, once \
+the array runs without it"
 	histories_current "${GOOD[@]}"
 	histories_newest "${CURRENT[@]}"
 	strangers "$NEWEST" "${GOOD[@]}" && return

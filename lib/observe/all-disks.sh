@@ -217,7 +217,9 @@ all_disks_decide() {
 	for node in $STRANGERS; do
 		# The administrator may type this later, when /dev/sdX may be another disk.
 		name=$(stable_name_of "/dev/$node") || name=/dev/$node
-		below_or it "If nothing on it is needed: mdadm --zero-superblock $name"
+		name="If nothing on it is needed: mdadm --zero-superblock $name"
+		[[ $ACTION != refuse ]] || name='Keep it until the array runs'
+		below_or it "$name"
 		log_warning "${F[name]}: /dev/$node carries the array's UUID, \
 is older than its legs, and is no MEMBER: it is left alone. $BELOW"
 	done

@@ -221,6 +221,8 @@ $ACTION ${ARGUMENTS[*]}"
 	# Beside a good one it may be wiped.
 	decides refuse stopped-3 2:absent waited=40 "witness.given=$one" "leg.0.device_uuid=$one"
 	because 'ata-A has been given up by a start without it; make it blank (mdadm --zero-superblock)'
+	# Once the good one runs, which this start refuses.
+	because ' and add it again, once the array runs without it)'
 }
 
 @test "start: legs with separate histories are refused" {

@@ -219,3 +219,17 @@ advises() {
 		[[ $TOLD != *zero-superblock* ]] || fail "$TOLD"
 	done
 }
+
+@test "a disk that is not put back is erased only if nothing on it is needed, whatever is reported" {
+	local word
+	declare -gA CONF=([HOTPLUG]=no [AUTO_REPLACE]=no)
+	notify() { TOLD=$4; }
+	outside returned
+	F[leg.1.sb]=corrupt
+	readd_is_copy() { ORIGINAL=/dev/sda; }
+	for word in damaged given copy separate; do
+		transitions_say_leg_ data 1 "$word"
+		[[ $TOLD == *'othing on it is needed, to rebuild all of it: mdadm --zero-superblock '* ]] ||
+			fail "$word: $TOLD"
+	done
+}

@@ -624,6 +624,13 @@ that name, /dev/sda, is in the array"
 	observe
 	decided 'assemble sda sdb'
 	logged '/dev/sdx carries the array.*left alone.*mdadm --zero-superblock /dev/sdx'
+	# While a start is refused, it may still be needed.
+	sed -i s/events=100/events=70/ "$R/dev/sda.sb" "$R/dev/sdb.sb"
+	observe
+	decided refuse 'is at 70 events, but the array was at 100'
+	logged '/dev/sdx carries the array.*left alone. Keep it until the array runs$'
+	sed -i s/events=70/events=100/ "$R/dev/sda.sb" "$R/dev/sdb.sb"
+	observe
 	# Given up: with its old count it is nobody's.
 	F[witness.given]=$x
 	decided 'assemble sda sdb'
