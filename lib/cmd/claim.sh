@@ -11,7 +11,8 @@ readonly CLAIM_USAGE='usage: ramraid claim [--remove] [--all] [--no-initramfs] [
 
 Keep other programs from assembling the arrays (without NAME: all that are configured). For each,
 ramraid writes a line to /etc/mdadm/mdadm.conf.d/ramraid-NAME.conf. It drops the lines of arrays
-that are not configured any more, and brings the initramfs up to date if anything has changed.
+that are not configured any more, whose records then vouch for no disk, and brings the initramfs up
+to date if anything has changed.
   --remove        drop the lines of the named arrays: from the next boot on, mdadm and udev start
                   these arrays as any others. The record of which disks were in sync vouches for
                   none any more
@@ -26,8 +27,9 @@ cmd_claim() {
 	cli_root
 	due=$STATE/initramfs-due
 	[[ ! -e $due ]] || changed=yes # an earlier run was interrupted, or could not make it
+	# Before the claim goes: if this is cut off in between, the array is still claimed.
+	cmd_claim_leave
 	cmd_claim_drop_old
-	[[ -z ${OPT[remove]-} ]] || cmd_claim_leave
 	[[ -n ${OPT[remove]-} ]] || cmd_claim_write_new
 	if [[ -n $changed && -z ${OPT[no_initramfs]-} ]]; then
 		if ! claim_initramfs; then
@@ -38,7 +40,7 @@ cmd_claim() {
 		# The initramfs has taken long. Meanwhile, the disks of an array whose RAM leg alone
 		# was good may have come back, and the monitor may have written that into the
 		# record.
-		[[ -z ${OPT[remove]-} ]] || cmd_claim_leave
+		cmd_claim_leave
 	fi
 	[[ -z $failed ]] || return "$EX_FAILED"
 }
@@ -82,9 +84,9 @@ cmd_claim_drop_old() {
 		[[ -e $file ]] || continue
 		name=${file##*/ramraid-} name=${name%.conf}
 		cmd_claim_means "$name" || continue
-		[[ -n ${OPT[remove]-} || ! -e $ETC/$name.conf ]] || continue
 		# This is no array's claim: "selftest --clean" removes what a test has left.
 		[[ $name != "$SELFTEST_NAME" ]] || continue
+		[[ -n ${OPT[remove]-} ]] || cmd_claim_is_old_ "$name" || continue
 		cmd_claim_changes_
 		# A claim that can't be removed must not keep the others from being removed.
 		claim_remove "$name" || {
@@ -95,19 +97,79 @@ lines that it disables, could not be changed"
 	done
 }
 
+# cmd_claim_is_old_ NAME: has the configuration gone to which this claim belongs? If it was renamed,
+# its claim stays until it is claimed under the other name: without one, anybody may start the
+# array.
+cmd_claim_is_old_() {
+	local uuid HEIR HEIR_CLAIMED
+	[[ ! -e $ETC/$1.conf && ! -L $ETC/$1.conf ]] || return 1
+	uuid=$(cmd_claim_about_ "$1")
+	! cmd_claim_heir_ "$1" "$uuid" || [[ -n $HEIR_CLAIMED ]] || {
+		log_warning "$1: its claim stays, because $ETC/$HEIR.conf may be about the same \
+array, and is not claimed. Correct what is wrong with that file, if anything is; then: ramraid \
+claim"
+		((${#ARGS[@]} == 0)) || failed=yes
+		return 1
+	}
+}
+
+# cmd_claim_about_ NAME: prints the UUID of the array that the claim is about; nothing if there is
+# no claim.
+cmd_claim_about_() {
+	local line hex
+	while IFS= read -r line; do
+		[[ $line =~ ^ARRAY' '.*' UUID='([0-9a-f:]{35})$ ]] || continue
+		hex=${BASH_REMATCH[1]//:/}
+		printf '%s-%s-%s-%s-%s\n' "${hex:0:8}" "${hex:8:4}" "${hex:12:4}" "${hex:16:4}" \
+			"${hex:20}"
+	done < <(cat -- "$(claim_file "$1")" 2>/dev/null)
+}
+
+# cmd_claim_heir_ NAME UUID: is there a configuration of this array, about which something was
+# written down under NAME? Sets HEIR to its name, and HEIR_CLAIMED to yes if it is claimed when this
+# run ends. One with errors may be about the array if it has that NAME, or if its UUID= can't be
+# read and it is not known what it has claimed.
+cmd_claim_heir_() {
+	local other broken
+	HEIR='' HEIR_CLAIMED=''
+	while IFS= read -r other; do
+		broken=''
+		conf_load "$other" 2>/dev/null || broken=yes
+		[[ ${CONF[UUID]-} == "$2" ]] || [[ -n $broken && ($other == "$1" ||
+			(-z ${CONF[UUID]-} && ! -e $(claim_file "$other"))) ]] || continue
+		HEIR=$other
+		[[ $(cmd_claim_about_ "$other") != "$2" ]] || HEIR_CLAIMED=yes
+		[[ -n $broken ]] || ! cmd_claim_means "$other" || HEIR_CLAIMED=yes
+	done < <(conf_names)
+	[[ -n $HEIR ]]
+}
+
 # Nobody watches an array that anybody may start: its old record would go on vouching for a disk
-# that has left since. This includes arrays without a claim, such as one with the root file system.
+# that has left since. This includes arrays without a claim, such as one whose claim an earlier
+# version has dropped.
 cmd_claim_leave() {
-	local name
+	local name uuid
 	[[ -z $DRY_RUN ]] || return 0
 	while IFS= read -r name; do
-		cmd_claim_means "$name" || continue
-		cmd_claim_leave_one_ "$name" || {
+		uuid=$(cmd_claim_recorded_about_ "$name")
+		cmd_claim_is_left_ "$name" "$uuid" || continue
+		cmd_claim_leave_one_ "$name" "$uuid" || {
 			log_error "$name: its record $STATE/$name.witness could not be written, \
 and still vouches for the disks that were in sync; delete it"
 			failed=yes
 		}
 	done < <(cmd_claim_recorded_)
+}
+
+# cmd_claim_is_left_ NAME UUID: does nobody look after the array any more that is recorded under
+# NAME? What a start has put aside belongs to the NAME before the "~" (old_name_take).
+cmd_claim_is_left_() {
+	local HEIR HEIR_CLAIMED
+	if [[ -n ${OPT[remove]-} ]]; then
+		cmd_claim_means "$1"
+	else
+		cmd_claim_means "${1%%\~*}" && [[ -n $2 ]] && ! cmd_claim_heir_ "$1" "$2"
+	fi
 }
 
 # Prints the names of arrays that have a record, with or without a configuration.
@@ -119,15 +181,24 @@ cmd_claim_recorded_() {
 	done
 }
 
-# If the configuration is gone or has errors, the record itself says which array it is about.
-cmd_claim_leave_one_() { # NAME
-	local line uuid=''
-	local -A CONF=([WITNESS_COPY]=auto)
+# cmd_claim_recorded_about_ NAME: prints the UUID of the array that the record is about. If it is
+# damaged, its copy may vouch instead, and the claim says of which array.
+cmd_claim_recorded_about_() {
+	local line
 	while IFS= read -r line; do
-		[[ $line != uuid=* ]] || uuid=${line#uuid=}
-	done <"$STATE/$1.witness"
-	conf_load "$1" 2>/dev/null || CONF[WITNESS_COPY]=auto
-	witness_leave "$1" "$uuid" 2>/dev/null
+		[[ $line != uuid=?* ]] || {
+			printf '%s\n' "${line#uuid=}"
+			return
+		}
+	done < <(cat -- "$STATE/$1.witness" 2>/dev/null)
+	cmd_claim_about_ "$1"
+}
+
+# The configuration says where the copy is; if it is gone or has errors, the defaults do.
+cmd_claim_leave_one_() { # NAME UUID
+	local -A CONF=()
+	conf_load "$1" 2>/dev/null || conf_defaults 2>/dev/null || :
+	witness_leave "$1" "$2" 2>/dev/null
 }
 
 cmd_claim_write_new() {

@@ -192,6 +192,7 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	local state=$R/etc/ramraid/state boot=$R/boot/ramraid name
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
 	mkdir -p "$state" "$boot"
+	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
 	printf '%s\n' '21 1 8:1 / / rw - ext4 /dev/sda1 rw' \
 		'22 21 8:2 / /boot rw - ext4 /dev/sda2 rw' >"$R/proc/1/mountinfo"
 	for name in data gone ram; do
@@ -202,7 +203,6 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	sed -i "s/^uuid=.*/uuid=99999999-89ab-4cde-8f01-23456789abce/; s/^legs=.*/legs=/" "$state/ram.witness"
 	cp "$state/data.witness" "$boot/$UUID.witness"
 	cp -r "$state" "$R/before.state"
-	"$PROJECT/bin/ramraid" claim --no-initramfs 2>/dev/null
 	"$PROJECT/bin/ramraid" claim --remove data --dry-run --no-initramfs >/dev/null 2>&1
 	diff -r "$state" "$R/before.state"
 	"$PROJECT/bin/ramraid" claim --remove data --no-initramfs 2>/dev/null
@@ -327,6 +327,146 @@ vouches() { grep -q '^legs=..*' "$W"; }
 			fail "$way: $(<"$W")"
 		sed -i s/void=1/void=2/ "$W"
 	done
+}
+
+# put_aside: an array that is claimed, whose record vouches for two disks, in both copies; its
+# configuration is put aside.
+put_aside() {
+	watched
+	mkdir -p "$R/boot/ramraid"
+	printf '%s\n' '21 1 8:1 / / rw - ext4 /dev/sda1 rw' \
+		'22 21 8:2 / /boot rw - ext4 /dev/sda2 rw' >"$R/proc/1/mountinfo"
+	COPY=$R/boot/ramraid/$UUID.witness
+	cp "$W" "$COPY"
+	cp "$W" "$R/before.witness"
+	CLAIM=$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf
+	OFF=$R/etc/ramraid/data.conf.off
+	mv "$R/etc/ramraid/data.conf" "$OFF"
+	claim() { run "$PROJECT/bin/ramraid" claim --no-initramfs "$@"; }
+}
+left() { ! grep -q '^legs=' "$1" && grep -qx void=2 "$1"; }
+
+@test "claim without --remove voids the record of an array whose configuration was put aside, with its copy" {
+	put_aside
+	claim --dry-run
+	claim more
+	assert_failure 3
+	cmp "$W" "$R/before.witness"
+	[[ -e $CLAIM ]]
+	claim
+	assert_success
+	[[ ! -e $CLAIM ]]
+	left "$W" || fail "$(<"$W")"
+	left "$COPY" || fail "$(<"$COPY")"
+	mv "$OFF" "$R/etc/ramraid/data.conf"
+	claim
+	[[ -e $CLAIM ]]
+	not vouches && grep -qx void=1 "$W" || fail "$(<"$W")"
+	monitor
+	vouches
+}
+
+@test "claim voids a record without a configuration whose claim an earlier version has dropped" {
+	put_aside
+	rm "$CLAIM"
+	claim
+	assert_success
+	left "$W" || fail "$(<"$W")"
+}
+
+@test "claim voids the record only of an array that the operands mean" {
+	put_aside
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-C\n' 99999999-89ab-4cde-8f01-23456789abcd \
+		>"$R/etc/ramraid/more.conf"
+	claim more
+	assert_success
+	cmp "$W" "$R/before.witness"
+	claim data
+	assert_success
+	left "$W" || fail "$(<"$W")"
+}
+
+@test "claim voids the record before it drops the claim: a kill in between leaves the array to nobody" {
+	put_aside
+	claim_remove() { kill -KILL "$BASHPID"; }
+	(cmd_claim --no-initramfs) 2>/dev/null && fail 'it should have been killed'
+	[[ -e $CLAIM ]]
+	left "$W" || fail "$(<"$W")"
+	# So with --remove.
+	put_aside
+	mv "$OFF" "$R/etc/ramraid/data.conf"
+	(cmd_claim --remove data --no-initramfs) 2>/dev/null && fail 'it should have been killed'
+	left "$W" || fail "$(<"$W")"
+}
+
+@test "after a rename, claim leaves the record as it is and claims the new name" {
+	put_aside
+	mv "$OFF" "$R/etc/ramraid/db.conf"
+	claim
+	assert_success
+	[[ ! -e $CLAIM && -e ${CLAIM%data.conf}db.conf ]]
+	cmp "$W" "$R/before.witness"
+}
+
+@test "after a rename, the old claim stays until the new name is claimed" {
+	put_aside
+	mv "$OFF" "$R/etc/ramraid/db.conf"
+	claim data
+	assert_failure 1
+	assert_output -p "data: its claim stays"
+	[[ -e $CLAIM ]]
+	cmp "$W" "$R/before.witness"
+	# It has errors now; whether or not its UUID= can be read.
+	for line in RAM=x UUID=x; do
+		sed -i '/^[UR].*=x/d' "$R/etc/ramraid/db.conf"
+		echo "$line" >>"$R/etc/ramraid/db.conf"
+		[[ $line != UUID=x ]] || sed -i '/^UUID=0/d' "$R/etc/ramraid/db.conf"
+		claim
+		assert_success # for the package's script
+		assert_output -p "data: its claim stays"
+		[[ -e $CLAIM && ! -e ${CLAIM%data.conf}db.conf ]]
+		cmp "$W" "$R/before.witness"
+	done
+}
+
+@test "claim voids no record of a configuration that has errors, or is a link that leads nowhere" {
+	put_aside
+	echo UUID=x >"$R/etc/ramraid/data.conf"
+	claim
+	assert_success
+	[[ -e $CLAIM ]]
+	cmp "$W" "$R/before.witness"
+	ln -sf nowhere "$R/etc/ramraid/data.conf"
+	claim
+	assert_success
+	[[ -e $CLAIM ]]
+	cmp "$W" "$R/before.witness"
+}
+
+@test "claim voids the record of the UUID that a configuration no longer has" {
+	put_aside
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-C\n' 99999999-89ab-4cde-8f01-23456789abcd \
+		>"$R/etc/ramraid/data.conf"
+	claim data
+	assert_success
+	left "$W" || fail "$(<"$W")"
+}
+
+@test "claim voids a damaged record too, whose copy would vouch instead" {
+	put_aside
+	echo damaged >"$W"
+	claim
+	assert_success
+	left "$COPY" || fail "$(<"$COPY")"
+}
+
+@test "claim writes no copy of a record where ramraid.conf says that there is none" {
+	put_aside
+	rm "$COPY"
+	echo WITNESS_COPY=none >"$R/etc/ramraid/ramraid.conf"
+	claim
+	left "$W" || fail "$(<"$W")"
+	[[ ! -e $COPY ]]
 }
 
 @test "check says how to make a witness vouch again whose claim was removed" {
