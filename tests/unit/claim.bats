@@ -469,6 +469,17 @@ left() { ! grep -q '^legs=' "$1" && grep -qx void=2 "$1"; }
 	[[ ! -e $COPY ]]
 }
 
+@test "claim NAME fails if that configuration has errors; without a name it only reports them" {
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\nRAM=x\n' "$UUID" >"$R/etc/ramraid/data.conf"
+	claim() { run "$PROJECT/bin/ramraid" claim --no-initramfs "$@"; }
+	claim data
+	assert_failure 1
+	assert_output -p 'data: not claimed, because of these errors'
+	claim
+	assert_success
+	assert_output -p 'data: not claimed, because of these errors'
+}
+
 @test "check says how to make a witness vouch again whose claim was removed" {
 	watched
 	cmd_claim --remove data 2>/dev/null
