@@ -80,6 +80,7 @@ membership_facts() { # NAME
 	membership_whose_names
 	for ((i = 0; i < F[members]; i++)); do
 		membership_whose_bus "$i"
+		membership_whose_other "$i"
 		F[leg.$i.block]=''
 		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")
 		F[leg.$i.leaving]='' F[leg.$i.replaces]='' F[leg.$i.badblocks]=''
@@ -225,7 +226,8 @@ membership_build_() { # NAME I
 	membership_outside_ "$2"
 	membership_plan_may_build "$2" || {
 		LOOP_ERROR="${F[leg.$2.dev]} is not added: it is \
-${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}${F[leg.$2.loose]:+, ${F[leg.$2.loose]}}"
+${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}${F[leg.$2.loose]:+, ${F[leg.$2.loose]}}\
+${F[leg.$2.whose]:+, and ${F[leg.$2.whose]}}"
 		return 1
 	}
 	witness_update_free_slot || return

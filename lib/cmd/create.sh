@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 
 need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
-need config/conf-keys config/conf-need config/conf-new core/act core/cli core/clock core/log
-need core/paths core/quantity core/text notes/claim notes/legs-seen notes/memory-floor
-need observe/outside world/disk world/disk-find world/md world/md-blocks world/ramdisk
-need world/ramdisk-zram world/stable-name world/superblock world/systemd
+need config/conf-keys config/conf-need config/conf-new config/conf-whose core/act core/cli
+need core/clock core/log core/paths core/quantity core/text notes/claim notes/legs-seen
+need notes/memory-floor observe/outside world/disk world/disk-find world/md world/md-blocks
+need world/ramdisk world/ramdisk-zram world/stable-name world/superblock world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -83,20 +83,12 @@ create_check_dropins() {
 
 # Reports everything that is wrong with the disks, not just the first thing.
 create_check_disks() { # DISK…
-	local disk node stable why line wrong=''
+	local disk node stable wrong=''
 	for disk; do
-		why=$(disk_why_not_free "$disk") || why=$TEXT_UNKNOWN
-		[[ -z ${OPT[force]-} ]] ||
-			why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
-		if [[ -n $why ]]; then
+		create_is_free_ "$disk" disk_why_not_free "$disk" || {
 			wrong=yes
-			while IFS= read -r line; do
-				log_error "$disk: $line"
-			done < <(printf '%s\n' "$why")
-			[[ $why != signature:* ]] ||
-				log_error "$disk: if nothing on it is needed any more, add --force"
 			continue
-		fi
+		}
 		node=$(disk_find_node "$disk")
 		stable_name_tell_shared "$disk" || {
 			wrong=yes
@@ -123,6 +115,23 @@ $(quantity_show_bytes "$CREATE_MIN_BYTES")"
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
+# create_is_free_ DISK COMMAND…: may DISK be overwritten? COMMAND prints why not; --force overrules
+# what it prints about the contents, but not that another array is configured with the disk. Says
+# why not, and returns 1.
+create_is_free_() {
+	local why line NODE
+	why=$("${@:2}") || why=$TEXT_UNKNOWN
+	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
+	line=''
+	! disk_find "$1" || line=$(conf_whose "$NODE") || line=$TEXT_UNKNOWN
+	why=$line${why:+${line:+$'\n'}$why}
+	[[ -n $why ]] || return 0
+	while IFS= read -r line; do log_error "$1: $line"; done < <(printf '%s\n' "$why")
+	[[ $why != signature:* ]] ||
+		log_error "$1: if nothing on it is needed any more, add --force"
+	return 1
+}
+
 # create_size: sets CREATE_BYTES to the size of the smallest disk, which is also that of the array
 # and of the RAM leg; and CREATE_BLOCK to the largest block size of the disks.
 create_size() {
@@ -139,21 +148,12 @@ create_size() {
 # Checks a device that is to be the RAM leg like a disk. Sets CREATE_RAM to its stable name, and
 # CREATE_DEVICE to the kernel's name of it.
 create_check_device() {
-	local why stable line
+	local stable
 	CREATE_DEVICE=''
 	create_size
 	[[ $CREATE_RAM == /* ]] || return 0
-	why=$(ramdisk_device_why_not "$CREATE_RAM" "$CREATE_BYTES" "$CREATE_BLOCK") ||
-		why=$TEXT_UNKNOWN
-	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
-	[[ -z $why ]] || {
-		while IFS= read -r line; do
-			log_error "$CREATE_RAM: $line"
-		done < <(printf '%s\n' "$why")
-		[[ $why != signature:* ]] ||
-			log_error "$CREATE_RAM: if nothing on it is needed any more, add --force"
-		die "$NAME: nothing was changed" "$EX_REFUSED"
-	}
+	create_is_free_ "$CREATE_RAM" ramdisk_device_why_not "$CREATE_RAM" "$CREATE_BYTES" \
+		"$CREATE_BLOCK" || die "$NAME: nothing was changed" "$EX_REFUSED"
 	CREATE_DEVICE=$(disk_find_node "$CREATE_RAM")
 	[[ " ${CREATE_NODES[*]} " != *" $CREATE_DEVICE "* ]] ||
 		die "$NAME: $CREATE_RAM is one of the disks (/dev/$CREATE_DEVICE); \

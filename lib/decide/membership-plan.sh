@@ -45,7 +45,7 @@ membership_plan_may_return_() {
 		! choice_barred "readd.$1"
 }
 membership_plan_may_build() {
-	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]} ]] &&
+	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]}${F[leg.$1.whose]} ]] &&
 		! membership_plan_may_return_ "$1" || return 1
 	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
@@ -111,6 +111,8 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 		PLAN+=("build     $dev$WHERE, write-mostly; whatever is on it is lost") building=yes
 	elif membership_plan_may_return_ "$1"; then
 		PLAN+=("put back  $dev$WHERE")
+	elif [[ -n ${F[leg.$1.whose]} ]]; then
+		WRONG+=("$dev: ${F[leg.$1.whose]}. Then type this again")
 	else
 		membership_wrong_loose "$1" "$dev"
 		membership_wrong_disk "$1" "$dev"

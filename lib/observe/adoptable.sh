@@ -4,10 +4,10 @@
 # the member that is the RAM leg and not a ramdisk, or to nothing.
 # shellcheck shell=bash
 
-need config/conf core/cli core/log core/paths core/quantity core/text notes/memory-floor
-need observe/adoptable-wrong observe/adoptable-zram observe/facts observe/hand-made
-need observe/lasting-names world/disk world/disk-find world/initramfs world/md world/md-state
-need world/ramdisk world/ramdisk-note world/stable-name
+need config/conf config/conf-whose core/cli core/log core/paths core/quantity core/text
+need notes/memory-floor observe/adoptable-wrong observe/adoptable-zram observe/facts
+need observe/hand-made observe/lasting-names world/disk world/disk-find world/initramfs
+need world/md world/md-state world/ramdisk world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -336,11 +336,14 @@ adoptable_room() {
 # An earlier run may have got so far that it has taken the device, which then holds the superblock
 # of this array. In that case the start judges it.
 adoptable_device() { # BYTES BLOCK
-	local why
+	local why NODE
 	stable_name_is_fast "${CONF[RAM]}" ||
 		adoptable_wrong "${CONF[RAM]}: has no stable name below /dev/disk (no serial \
 number?), so a configuration can't name it"
 	[[ -z $ADOPT_BEGUN ]] || return 0
 	why=$(ramdisk_device_why_not "${CONF[RAM]}" "$1" "$2") || why=$TEXT_UNKNOWN
 	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: ${why//$'\n'/; }"
+	disk_find "${CONF[RAM]}" || return 0
+	why=$(conf_whose "$NODE" "$NAME") || why=$TEXT_UNKNOWN
+	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: $why"
 }

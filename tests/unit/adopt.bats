@@ -609,6 +609,15 @@ release_killed_after() {
 	assert_success
 }
 
+@test "adopt --ram refuses a device that another array is configured with" {
+	fake_disk nvme0n1 $((200 << 20)) disk/by-id/nvme-X
+	printf '%s\n' UUID=99999999-89ab-4cde-8f01-23456789abcd MEMBER=/dev/disk/by-id/ata-Y \
+		RAM=/dev/disk/by-id/nvme-X >"$R/etc/ramraid/db.conf"
+	rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
+	refused 4 '/dev/disk/by-id/nvme-X: is the RAM leg of the array db' --yes \
+		--ram=/dev/nvme0n1 data /dev/md127
+}
+
 # half_and_unnamed STEP ARG…: adopt ends at STEP; somebody deletes the line of disk B meanwhile.
 half_and_unnamed() {
 	FAILS=$1 verb adopt --yes data "${@:2}"

@@ -221,6 +221,7 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides 'done' array.slots=4 leg.2.loose=usb
 	decides 'done' array.slots=4 leg.2.loose=usb leg.2.kind=given leg.2.force=yes
 	decides 'done' array.slots=4 leg.2.loose=usb leg.2.kind=fresh
+	decides 'done' array.slots=4 leg.2.whose=db leg.2.kind=foreign leg.2.force=yes
 	decides 'done' "${in_it[@]}"
 	# A new one that is not write-mostly yet is made so before md may go on.
 	decides 'write-mostly 2' "${in_it[@]}" leg.2.writemostly=no leg.2.state=recovering \

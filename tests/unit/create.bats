@@ -276,6 +276,46 @@ wipefs --all --quiet -- /dev/sdb
 mdadm --create'* ]] || fail "$(steps)"
 }
 
+# db KEY=VALUE…: an array with that name is configured, and stopped.
+db() {
+	printf '%s\n' UUID=99999999-89ab-4cde-8f01-23456789abcd "$@" >"$R/etc/ramraid/db.conf"
+	cp -a "$R/etc" "$R/etc.before"
+}
+
+@test "a disk that another array is configured with is refused even with --force, whatever name is typed" {
+	fake_disk sdc $((100 << 20)) disk/by-id/ata-C
+	ln -s ../../sda "$R/dev/disk/by-id/wwn-A"
+	db MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-gone RAM=/dev/disk/by-id/ata-C
+	for SIGNATURES in linux_raid_member ''; do
+		for name in /dev/sda /dev/disk/by-id/ata-A /dev/disk/by-id/wwn-A; do
+			refused 4 "$name: is a disk leg of the array db, whose configuration has \
+MEMBER=/dev/disk/by-id/ata-A. If nothing of db is needed any more: ramraid destroy db; if db goes on \
+without this device: delete that line" --yes --force data "$name"
+			refused 4 'is a disk leg of the array db' --dry-run data "$name"
+			refute_output -p 'add --force'
+		done
+		refused 4 "/dev/sdc: is the RAM leg of the array db" --yes --force data /dev/sdc
+		refused 4 "/dev/sda: is a disk leg of the array db" --yes --force --ram=/dev/sda \
+			data /dev/sdb
+		untouched
+	done
+	# Also of one with errors.
+	db MEMBER=/dev/disk/by-id/ata-A UUID=x
+	refused 4 "/dev/sda: is a disk leg of the array db" --yes --force data /dev/sda
+	db MEMBER=/dev/disk/by-id/ata-gone
+	create --yes --force --no-wait data /dev/sda
+	assert_success
+}
+
+@test "a disk with a partition that another array is configured with is refused, and so is the partition of such a disk" {
+	fake_disk sda1 $((50 << 20)) disk/by-id/ata-A-part1
+	mkdir "$R/sys/class/block/sda/sda1"
+	db MEMBER=/dev/disk/by-id/ata-A-part1
+	refused 4 '/dev/sda: is a disk leg of the array db' --yes --force data /dev/sda
+	db MEMBER=/dev/disk/by-id/ata-A
+	refused 4 '/dev/sda1: is a disk leg of the array db' --yes --force data /dev/sda1
+}
+
 @test "a disk in use is refused even with --force" {
 	mkdir "$R/sys/class/block/sda/holders/dm-0"
 	refused 4 '/dev/sda: in use: dm-0' --yes --force data /dev/sda

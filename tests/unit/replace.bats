@@ -201,6 +201,24 @@ data: nothing was changed (--dry-run)'
 	is_whole A C
 }
 
+@test "a disk that another array is configured with is refused even with --force" {
+	local db=99999999-89ab-4cde-8f01-23456789abcd text
+	for text in ext4 ''; do
+		echo "$text" >"$R/dev/sdc"
+		printf '%s\n' "UUID=$db" "MEMBER=$C" >"$R/etc/ramraid/db.conf"
+		refused 4 "$C: is a disk leg of the array db, whose configuration has MEMBER=$C. If \
+nothing of db is needed any more: ramraid destroy db" replace --force --yes data "$B" /dev/sdc
+		conf "UUID=$ID" "MEMBER=$B" "MEMBER=/dev/disk/by-id/ata-A" "MEMBER=$C"
+		refused 4 "$C: is a disk leg of the array db" apply --yes data
+		conf "UUID=$ID" "MEMBER=$B" MEMBER=/dev/disk/by-id/ata-A
+	done
+	# A copy of the configuration is about the same array.
+	printf '%s\n' "UUID=$ID" "MEMBER=$C" >"$R/etc/ramraid/db.conf"
+	verb replace --force --yes data "$B" "$C"
+	assert_success
+	is_whole A C
+}
+
 @test "the new disk takes the slot of an old one that is gone" {
 	leaves sdb
 	put degraded 1
