@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths core/text
-need decide/give-up decide/health notes/contents notes/legs-seen notes/witness world/disk
-need world/disk-find world/md world/md-format world/md-hold world/md-links world/md-state
+need core/uninterrupted decide/give-up decide/health notes/contents notes/legs-seen notes/witness
+need world/disk world/disk-find world/md world/md-format world/md-hold world/md-links world/md-state
 need world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -36,16 +36,17 @@ disk_legs_assemble_keeping_() { # NODE…
 }
 
 # disk_legs_uninterrupted_ COMMAND…: runs COMMAND, and puts off signals that would end this program
-# until it is done. The array runs from the moment that mdadm has started it, and nobody else knows
-# the bits.
+# until it is done; SIGPIPE comes again with the next message. The array runs from the moment that
+# mdadm has started it, and nobody else knows the bits.
 disk_legs_uninterrupted_() {
 	local signal='' traps code=0
-	traps=$(trap -p INT TERM HUP)
+	traps=$(trap -p INT TERM HUP PIPE)
+	uninterrupted_begin
 	trap 'signal=INT' INT
 	trap 'signal=TERM' TERM
 	trap 'signal=HUP' HUP
 	"$@" || code=$?
-	trap - INT TERM HUP
+	trap - INT TERM HUP PIPE
 	eval "$traps"
 	[[ -z $signal ]] || kill -s "$signal" "$BASHPID"
 	return "$code"

@@ -6,10 +6,10 @@
 
 need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg
 need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
-need config/conf-need core/act core/cli core/clock core/log core/paths core/text decide/health
-need decide/leg decide/membership-plan notes/removals observe/before-look observe/facts
-need report/progress-line world/disk world/disk-find world/md world/md-state world/stable-name
-need world/superblock
+need config/conf-need core/act core/cli core/clock core/log core/paths core/text core/uninterrupted
+need decide/health decide/leg decide/membership-plan notes/removals observe/before-look
+need observe/facts report/progress-line world/disk world/disk-find world/md world/md-state
+need world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -182,7 +182,7 @@ membership_act_() { # NAME
 }
 
 membership_end() { # EXIT-CODE
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	(($1 == 0)) || log_error "${F[name]}: not finished; \
 the array goes on with every disk that was good. To go on: $MEMBERSHIP_AGAIN"
 	exit "$1"
@@ -239,11 +239,11 @@ ${F[leg.$2.whose]:+, and ${F[leg.$2.whose]}}"
 		;;
 	*) md_zero "$node" || return ;;
 	esac
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	md_freeze "$md" && md_add "$md" "$node" && md_set_writemostly "$md" "$node" || code=1
 	((code != 0)) || md_thaw "$md" || code=1
 	((code == 0)) || membership_unbuild_ "$md" "$node"
-	trap 'exit 130' INT TERM HUP
+	uninterrupted_end 'exit 130'
 	why=$(ram_leg_bad_blocks)
 	((code == 0)) || LOOP_ERROR="md did not take ${F[leg.$2.dev]}$why"
 	return "$code"

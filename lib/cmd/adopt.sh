@@ -3,10 +3,10 @@
 
 need act/adopt-ask act/adoption act/array-lock act/hotplug act/notify cmd/attach cmd/start cmd/wait
 need config/conf config/conf-faults config/conf-keys config/conf-need config/conf-new core/act
-need core/cli core/log core/paths decide/health notes/adopted notes/claim notes/contents
-need observe/adoptable observe/adoptable-stopped observe/before-look observe/facts report/unadopted
-need world/disk world/disk-find world/md world/md-state world/stable-name world/superblock
-need world/systemd
+need core/cli core/log core/paths core/uninterrupted decide/health notes/adopted notes/claim
+need notes/contents observe/adoptable observe/adoptable-stopped observe/before-look observe/facts
+need report/unadopted world/disk world/disk-find world/md world/md-state world/stable-name
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -184,7 +184,7 @@ adopt_stopped() {
 
 adopt_end() { # EXIT-CODE
 	local code=$1 state="the array is in use as before, and "
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	[[ -z $ADOPT_STOPPED ]] || state=''
 	((code == 0)) || {
 		log_error "$NAME: not finished; ${state}what was done stays"

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
-need config/conf-need core/act core/cli core/log core/paths notes/memory-floor observe/before-look
-need observe/facts world/disk world/ramdisk world/systemd
+need config/conf-need core/act core/cli core/log core/paths core/uninterrupted notes/memory-floor
+need observe/before-look observe/facts world/disk world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -66,14 +66,14 @@ attach_hand_over_() {
 
 # attach_here yes|mend: runs the loop; for its argument, see loop_run.
 attach_here() {
-	trap 'attach_interrupted' INT TERM HUP
+	trap 'attach_interrupted' INT TERM HUP PIPE
 	loop_run "$NAME" "$1" in-use
-	trap - INT TERM HUP
+	trap - INT TERM HUP PIPE
 }
 
 # What md does goes on by itself. Our copy ends, and a half-filled ramdisk is of no use.
 attach_interrupted() {
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	! act_apart attach_leave_ || log_notice "$NAME: interrupted; the array goes on as it is. \
 To go on: ramraid attach $NAME"
 	exit 130

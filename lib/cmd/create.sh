@@ -3,9 +3,10 @@
 
 need act/array-lock act/block-size act/notify cmd/wait config/conf config/conf-faults
 need config/conf-keys config/conf-need config/conf-new config/conf-whose core/act core/cli
-need core/clock core/log core/paths core/quantity core/text notes/claim notes/legs-seen
-need notes/memory-floor observe/outside world/disk world/disk-find world/md world/md-blocks
-need world/ramdisk world/ramdisk-zram world/stable-name world/superblock world/systemd
+need core/clock core/log core/paths core/quantity core/text core/uninterrupted notes/claim
+need notes/legs-seen notes/memory-floor observe/outside world/disk world/disk-find world/md
+need world/md-blocks world/ramdisk world/ramdisk-zram world/stable-name world/superblock
+need world/systemd
 
 readonly CREATE_USAGE='usage: ramraid create [--ram=KIND] [--layout=far2] [--force] [--no-wait] [--yes] [--dry-run]
        NAME DISK…
@@ -261,7 +262,7 @@ bytes"
 }
 
 create_end() { # EXIT-CODE
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	((${#UNDO[@]} == 0)) || {
 		log_error "$NAME: failed; undoing what was done"
 		act_apart act_undo_all

@@ -3,9 +3,9 @@
 
 need act/array-lock act/array-users act/copy act/forget act/notify cmd/stop config/conf
 need config/conf-faults config/conf-need core/act core/cli core/log core/paths core/text
-need decide/below decide/health gate/dependents notes/adopted notes/claim notes/removals
-need observe/all-disks observe/before-look observe/facts world/disk world/disk-find world/md
-need world/ramdisk world/stable-name world/superblock world/systemd
+need core/uninterrupted decide/below decide/health gate/dependents notes/adopted notes/claim
+need notes/removals observe/all-disks observe/before-look observe/facts world/disk world/disk-find
+need world/md world/ramdisk world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -261,7 +261,7 @@ destroy_is_leg_() { # DEVICE NODE
 }
 
 destroy_end() { # EXIT-CODE
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	if (($1 == 0)); then
 		:
 	elif [[ -n $DESTROY_BEGUN || $DESTROY_FROM == files ]]; then

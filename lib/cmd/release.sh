@@ -3,9 +3,9 @@
 
 need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/left-to-md
 need act/notify act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli
-need core/log core/paths core/text decide/below decide/health gate/spec notes/adopted notes/claim
-need observe/before-look observe/blocks-alone observe/facts observe/hand-made observe/members
-need world/md world/md-state world/ramdisk-note world/stable-name
+need core/log core/paths core/text core/uninterrupted decide/below decide/health gate/spec
+need notes/adopted notes/claim observe/before-look observe/blocks-alone observe/facts
+need observe/hand-made observe/members world/md world/md-state world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -253,7 +253,7 @@ release_ram_() {
 }
 
 release_end() { # EXIT-CODE
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	(($1 == 0)) || [[ -n $DRY_RUN || -n $RELEASE_OUT ]] || act_apart release_not_begun_
 	(($1 == 0)) || log_error "$NAME: not finished; the array is in use as before, \
 and what was done stays. To go on: ramraid release $NAME; to keep the mirror: \

@@ -3,8 +3,8 @@
 
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
 need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
-need notes/memory-floor observe/before-look observe/facts world/disk world/disk-find world/md
-need world/md-state world/ramdisk world/ramdisk-memory world/ramdisk-note
+need core/uninterrupted notes/memory-floor observe/before-look observe/facts world/disk
+need world/disk-find world/md world/md-state world/ramdisk world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -166,9 +166,9 @@ resize_do() {
 		witness_update_witness
 	fi
 	[[ ${F[array.readauto]} != yes ]] || md_make_writable "$md"
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	! md_grow "$md" "$RESIZE_OLD" "$RESIZE_NEW" || grown=yes
-	trap - INT TERM HUP
+	uninterrupted_end
 	[[ -z $RESIZE_RAM ]] || attach_here yes
 	transitions_end "$1"
 	[[ -n $grown ]] || resize_has_failed_ "$1" "$md"

@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 
 need act/array-lock act/disk-legs act/notify act/rescue act/witness-update cmd/start config/conf
-need config/conf-need core/act core/cli core/log core/paths core/quantity decide/action
-need decide/histories decide/leg notes/old-name notes/rescue-record observe/before-look
-need observe/facts world/disk world/md world/systemd
+need config/conf-need core/act core/cli core/log core/paths core/quantity core/uninterrupted
+need decide/action decide/histories decide/leg notes/old-name notes/rescue-record
+need observe/before-look observe/facts world/disk world/md world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -208,15 +208,15 @@ were in sync:")
 # restore_write_ UUID: overwrites the array, which runs from the disk leg with this device UUID.
 # While it does, a signal stops the array again: the disk is half overwritten.
 restore_write_() {
-	trap 'restore_interrupted' INT TERM HUP
+	trap 'restore_interrupted' INT TERM HUP PIPE
 	md_make_writable "${F[array.md]}"
 	rescue_put_back "${F[array.md]}" "$1" ||
 		die "$NAME: not restored; the image and its record are kept. Fix the cause, then: \
 ramraid restore $NAME"
-	trap '' INT TERM HUP
+	uninterrupted_begin
 }
 restore_interrupted() {
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	act_apart md_stop "${F[array.md]}" ||
 		log_warning "$NAME: ${F[array.md]} could not be stopped; use nothing that is on it"
 	log_notice "$NAME: interrupted; the image and its record are kept. To go on: ramraid \
@@ -267,5 +267,5 @@ delete it when you have looked at your data"
 		log_warning "$NAME: restored from $image, which could not be deleted; \
 delete it yourself"
 	fi
-	trap - INT TERM HUP
+	uninterrupted_end
 }

@@ -1,8 +1,8 @@
 # ramraid scrub: has md compare the legs of a running array.
 # shellcheck shell=bash
 
-need act/array-lock act/left-check act/notify config/conf-faults config/conf-need core/act
-need core/cli core/log core/paths notes/legs-seen observe/before-look observe/outside
+need act/array-lock act/left-check act/notify config/conf-faults config/conf-need core/act core/cli
+need core/log core/paths core/uninterrupted notes/legs-seen observe/before-look observe/outside
 need report/progress-line world/md world/md-check
 
 declare -gA F # the facts: decide/facts.list
@@ -32,10 +32,10 @@ cmd_scrub() {
 	bytes=$(md_bytes "${F[array.md]}") ||
 		die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
 	PROGRESS_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
-	trap 'scrub_interrupted' INT TERM HUP
+	trap 'scrub_interrupted' INT TERM HUP PIPE
 	md_check "${F[array.md]}" 0 $((bytes / 512)) scrub_look ||
 		SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
-	trap - INT TERM HUP
+	trap - INT TERM HUP PIPE
 	progress_line_end "$PROGRESS_SHOWN"
 	[[ -z $SCRUB_WHY || $MISMATCHES != 0 ]] ||
 		die "$NAME: not compared to the end: $SCRUB_WHY. To repeat: ramraid scrub $NAME" \
@@ -72,7 +72,7 @@ scrub_look() {
 }
 
 scrub_interrupted() {
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	act_apart md_check_end "${F[array.md]}"
 	progress_line_end "$PROGRESS_SHOWN"
 	log_notice "$NAME: interrupted; md has stopped comparing. To repeat: ramraid scrub $NAME"

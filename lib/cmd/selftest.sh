@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/selftest act/selftest-place act/selftest-writer config/conf
-need config/conf-keys core/act core/cli core/clock core/log core/paths notes/claim
-need notes/selftest-record world/kernels world/loop-device world/md world/systemd
+need config/conf-keys core/act core/cli core/clock core/log core/paths core/uninterrupted
+need notes/claim notes/selftest-record world/kernels world/loop-device world/md world/systemd
 
 readonly SELFTEST_USAGE='usage: ramraid selftest [--rounds=N] [--once] [--clean]
 
@@ -161,7 +161,7 @@ Please report this with the journal"
 cmd_selftest_end_() {
 	local code=$?
 	trap - EXIT
-	trap '' INT TERM HUP PIPE
+	uninterrupted_begin
 	selftest_writer_end || :
 	# Otherwise the cleaning, which runs in a subshell, would wait for this process.
 	[[ -z ${SELFTEST_ALIVE-} ]] || exec {SELFTEST_ALIVE}>&-

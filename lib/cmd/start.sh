@@ -4,9 +4,10 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
-need core/log core/paths decide/action decide/health decide/leg notes/hardware notes/legs-seen
-need notes/memory-floor notes/old-name notes/rescue-record observe/all-disks observe/before-look
-need observe/facts world/disk-find world/md world/md-check world/ramdisk world/systemd
+need core/log core/paths core/uninterrupted decide/action decide/health decide/leg notes/hardware
+need notes/legs-seen notes/memory-floor notes/old-name notes/rescue-record observe/all-disks
+need observe/before-look observe/facts world/disk-find world/md world/md-check world/ramdisk
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -86,7 +87,7 @@ start_forced() { # NAME
 not be moved in $STATE; nothing was started"
 	# Once the array runs, it has to be noted which legs have been given up; otherwise they
 	# would be put back as if they had only just left.
-	trap '' INT TERM HUP
+	uninterrupted_begin
 	disk_legs_assemble "${ARGUMENTS[@]}" || die "$1: $LOOP_ERROR"
 	[[ -z $DRY_RUN ]] || return 0
 	facts_observe
@@ -102,7 +103,7 @@ ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_
 given up. Fix that (see above), then try again" "$EX_REFUSED"
 	}
 	start_give_up_image_ "$1"
-	trap - INT TERM HUP
+	uninterrupted_end
 	exec {ARRAY_LOCK}>&-
 	if systemd_is_running; then start_by_systemd "$1"; else start_here "$1"; fi
 }
@@ -200,7 +201,7 @@ start_here() { # NAME
 	local code=0 use=''
 	# "ramraid stop" or a shutdown sends SIGTERM to a start that waits or is still rebuilding.
 	# Nothing is left half done; only the speed limits have to be put back.
-	trap 'start_interrupted "$NAME"' TERM INT
+	trap 'start_interrupted "$NAME"' TERM INT PIPE
 	array_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
 	rm -f "$RUN/$1".{told,members,refused}
@@ -232,7 +233,7 @@ start_here() { # NAME
 }
 
 start_interrupted() { # NAME
-	trap '' TERM INT
+	uninterrupted_begin
 	act_apart start_leave_ "$1"
 	# systemd runs no ExecStop= for a unit that never became active.
 	if systemd_is_unit && start_was_never_up_ "$1"; then

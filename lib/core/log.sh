@@ -55,12 +55,13 @@ log_printable() {
 }
 
 # log_write LEVEL TEXT: prints one line to stderr, after LOG_TAG; if stderr is the journal, with the
-# kernel's level prefix (sd-daemon(3)).
+# kernel's level prefix (sd-daemon(3)). A message that can't be written, because its reader is gone
+# or a disk is full, must not end the program in the middle of its work.
 log_write() {
 	local prefix='' text=$2
 	[[ -z ${LOG_JOURNAL-} ]] || prefix="<$1>"
 	log_printable text
-	printf '%s%s\n' "$prefix${LOG_TAG-}" "$text" >&2
+	printf '%s%s\n' "$prefix${LOG_TAG-}" "$text" >&2 2>/dev/null || :
 }
 log_error() { log_write 3 "$1"; }
 # An alert is something that nobody may miss: journald shows level 0 to everybody who is logged in
