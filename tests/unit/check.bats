@@ -1457,6 +1457,20 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	says 'MOUNT has been called REQUIRED_BY since 0.2.0' 'write REQUIRED_BY=,'
 }
 
+@test "START_DEGRADED=always, perhaps left from one start, is a note, also as the default of all arrays" {
+	for file in data.conf ramraid.conf; do
+		echo START_DEGRADED=always >>"$R/etc/ramraid/$file"
+		finds starts-always
+		says 'note starts-always: expected no start against the record of the last run' \
+			'START_DEGRADED=always: a start gives up each disk leg that is missing' \
+			'delete that line; "ramraid config data" says in which file it is'
+		[[ $status == 0 ]]
+		sed -i /START_DEGRADED/d "$R/etc/ramraid/$file"
+	done
+	echo START_DEGRADED=never >>"$R/etc/ramraid/data.conf"
+	silent
+}
+
 @test "a mount, mapping or swap on the array without a unit that waits is found" {
 	mkdir -p "$R/sys/block/dm-0/dm" "$R/sys/block/md127/holders/dm-0" "$R/dev/mapper"
 	ln -s ../../block/dm-0 "$R/sys/class/block/dm-0"

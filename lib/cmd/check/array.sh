@@ -23,6 +23,7 @@ check_array() {
 	fi
 	check_array_same_
 	check_array_renamed_
+	check_array_always_
 	check_machine_dropins "$1"
 	check_machine_notify
 	before_look_configured "$1"
@@ -64,4 +65,15 @@ check_array_renamed_() {
 		findings_note key-renamed 'every key by its current name' "${line%%; *}" \
 			"${line#*; }"
 	done
+}
+
+# Reports what a refused start asks for as the way out, for that one start: left in the file, it
+# makes every later boot give up a disk that is merely late.
+check_array_always_() {
+	[[ ${CONF[START_DEGRADED]} == always ]] || return 0
+	findings_note starts-always 'no start against the record of the last run' \
+		"START_DEGRADED=always: a start gives up each disk leg that is missing, even if it \
+may have the later data" \
+		"if that was meant for one start, delete that line; \"ramraid config \
+$CHECK_ARRAY\" says in which file it is"
 }
