@@ -170,6 +170,7 @@ at ${F[$forced.events]} events (/dev/${F[$forced.node]}, ${HARDWARE%% *}). This 
 		${F[leg.ram.uuid]} != "${F[uuid]}") ]] ||
 		log_notice "  whatever ${F[leg.ram.dev]}, the RAM leg, has that the chosen leg \
 lacks ($(start_leg_state ram)); it is rebuilt as a whole"
+	start_ask_ramdisk_ "$1"
 	[[ -z ${F[witness.events]} ]] ||
 		((${F[witness.events]} <= ${F[leg.${F[forced]}.events]} + 1)) ||
 		log_notice "  what was written up to ${F[witness.events]} events, \
@@ -184,6 +185,17 @@ or not the leg at all: ${F[$forced.moved]}"
 	[[ -z $HALF ]] || log_notice "  ${HALF#. }"
 	PLAN=()
 	cli_confirm "$1" ''
+}
+
+# The ramdisk of an array that somebody else has stopped: once the array runs, it is filled anew.
+start_ask_ramdisk_() { # NAME
+	local instead=''
+	[[ ${F[ram.state]} == attached && -z ${F[leg.ram.dev]} ]] || return 0
+	! health_only_copy_beside || instead=" When the array last ran, only the ramdisk was in \
+sync: to go on with what it has, answer no, then: mdadm --assemble --run /dev/md/$1 \
+/dev/${F[ram.node]}; ramraid start $1"
+	log_notice "  whatever the ramdisk /dev/${F[ram.node]} has that the chosen leg lacks; it \
+is filled again from that leg.$instead"
 }
 
 start_leg_state() { # I

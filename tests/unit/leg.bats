@@ -233,3 +233,25 @@ advises() {
 			fail "$word: $TOLD"
 	done
 }
+
+@test "--force-leg names the ramdisk that is still there among what is given up, and how to go on with it instead" {
+	declare -gA OPT=([yes]=yes) CONF=([RAM]=auto)
+	NAME=data
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	F[forced]=0 F[ram.state]=attached F[ram.node]=rd0 F[witness.events]=130 F[witness.legs]=
+	action_choose
+	[[ $ACTION == assemble ]] || fail "$ACTION $WHY" # the loop then fills the ramdisk anew
+	run start_ask_forced data
+	assert_success
+	assert_output -p "  whatever the ramdisk /dev/rd0 has that the chosen leg lacks; it is filled \
+again from that leg. When the array last ran, only the ramdisk was in sync: to go on with what it \
+has, answer no, then: mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data"
+	# The record vouches for a disk as well, which may be away.
+	F[witness.legs]=aaaaaaaa-0000-0000-0000-000000000001
+	run start_ask_forced data
+	assert_output -p 'whatever the ramdisk /dev/rd0 has that the chosen leg lacks'
+	refute_output -p 'only the ramdisk was in sync'
+	F[ram.state]=none
+	run start_ask_forced data
+	refute_output -p 'the ramdisk'
+}
