@@ -3,10 +3,10 @@
 # superblocks say, and ADOPT_MD is the inactive array, or nothing. Nothing is changed here.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/text notes/hardware notes/legs-seen notes/memory-floor
-need observe/adoptable observe/adoptable-wrong observe/adoptable-zram observe/all-disks
-need observe/facts observe/outside world/disk world/disk-find world/md-state world/ramdisk
-need world/ramdisk-note world/stable-name world/superblock
+need config/conf core/bounded core/log core/paths core/text notes/hardware notes/legs-seen
+need notes/memory-floor observe/adoptable observe/adoptable-wrong observe/adoptable-zram
+need observe/all-disks observe/facts observe/outside world/disk world/disk-find world/md-state
+need world/ramdisk world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -51,6 +51,7 @@ adoptable_stopped_check() {
 	[[ $ADOPT_WRONG != ours ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 	adoptable_stopped_members_
 	[[ -z $ADOPT_MD ]] || adoptable_numbered
+	adoptable_stopped_blocks_
 	adoptable_stopped_memory_
 	[[ -z $ADOPT_WRONG ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 	adoptable_stopped_decide_
@@ -97,6 +98,39 @@ adoptable_stopped_noted_() {
 			adoptable_unnamed "$leg"
 		fi
 	done
+}
+
+readonly ADOPTABLE_GPT=4546492050415254 # EFI PART
+
+# Sets CONF[BLOCK] to 4096 if the array has a partition table that was made for such blocks, and its
+# disks have smaller ones: before Linux 6.19, nothing else shows that it had them. That is known of
+# a GPT, whose header is in the second block; a DOS table does not show it.
+adoptable_stopped_blocks_() {
+	local leg
+	[[ -z $ADOPT_BEGUN && ${CONF[BLOCK]} == auto ]] || return 0
+	for leg in "${ADOPT_LEGS[@]}"; do
+		(($(disk_block "$leg") < 4096)) || return 0
+	done
+	for leg in "${ADOPT_LEGS[@]}"; do adoptable_stopped_gpt_ "$leg" || return 0; done
+	CONF[BLOCK]=4096
+	[[ -z ${ADOPTABLE_SAID-} ]] || return 0
+	ADOPTABLE_SAID=yes
+	log_notice "$NAME: the partition table on it counts in blocks of 4096 bytes, so it gets \
+such blocks at every start (BLOCK=4096)"
+}
+
+# Does what is on the leg begin with a GPT for blocks of 4096 bytes, and has it none for smaller
+# ones? The first block has the mark of such a table, and a partition of the type EE.
+adoptable_stopped_gpt_() { # LEG
+	local begin text INTO=(od -An -v -tx1)
+	begin=${ADOPT_SB[$1.data_offset]-}
+	text_number_or begin 0
+	((begin > 0)) || return 1
+	text=$(bounded "$DEV/$1" dd if="$DEV/$1" bs=512 skip="$begin" count=9 status=none) ||
+		return 1
+	text=${text//[[:space:]]/}
+	[[ ${text:900:2} == ee && ${text:1020:4} == 55aa &&
+		${text:1024:16} != "$ADOPTABLE_GPT" && ${text:8192:16} == "$ADOPTABLE_GPT" ]]
 }
 
 adoptable_stopped_memory_() {

@@ -30,8 +30,8 @@ adoptable_zram_grows_() {
 	local why
 	ADOPT_GROWS_NOT=''
 	if [[ -n $ADOPT_STOPPED ]]; then
-		# An earlier run has checked that.
-		[[ -z $ADOPT_BEGUN || ${CONF[BLOCK]} != 4096 ]] || return 0
+		# An earlier run has checked that; or what is on it was made with such blocks.
+		[[ ${CONF[BLOCK]} != 4096 ]] || return 0
 		ADOPT_GROWS_NOT="; while it is not running, nothing shows whether what is on it \
 can be used with larger ones (adopt it with --ram=none; then write RAM=${CONF[RAM]} in \
 $ETC/$NAME.conf, and type: ramraid check $NAME)"

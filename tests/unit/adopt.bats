@@ -1553,6 +1553,55 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	assert_failure 2
 }
 
+# gpt NODE BYTES: the array that the disk is a leg of begins with a GPT for blocks of so many bytes.
+gpt() {
+	{
+		head -c 446 /dev/zero
+		printf '\0\0\2\0\xee'
+		head -c 59 /dev/zero
+		printf '\x55\xaa'
+	} | dd of="$R/dev/$1" bs=512 seek=2048 conv=notrunc status=none
+	printf 'EFI PART' | dd of="$R/dev/$1" bs=512 seek=$((2048 + $2 / 512)) conv=notrunc \
+		status=none
+}
+
+@test "adopt of a stopped array with a GPT for blocks of 4096 bytes writes BLOCK=4096" {
+	stopped
+	gpt sda 512
+	verb adopt --dry-run data /dev/sda /dev/sdb
+	assert_success
+	refute_output -p BLOCK=
+	# One of an earlier table is further on.
+	gpt sda 4096
+	verb adopt --dry-run data /dev/sda /dev/sdb
+	refute_output -p BLOCK=
+	rm -r "$R" && setup && stopped
+	gpt sda 4096
+	gpt sdb 4096
+	verb adopt --dry-run data /dev/sda /dev/sdb
+	assert_success
+	assert_line BLOCK=4096
+	assert_output -p 'data: the partition table on it counts in blocks of 4096 bytes'
+	verb adopt --dry-run --ram=zram data /dev/sda /dev/sdb
+	refute_output -p 'nothing shows whether what is on it can be used with larger ones'
+	# The disks have such blocks themselves.
+	mkdir -p "$R"/sys/class/block/sd{a,b}/queue
+	echo 4096 | tee "$R"/sys/class/block/sd{a,b}/queue/logical_block_size
+	verb adopt --dry-run data /dev/sda /dev/sdb
+	refute_output -p BLOCK=
+}
+
+@test "a drop-in with BLOCK=4096 that is there before adopt holds for the array that it adopts" {
+	stopped
+	mkdir "$R/etc/ramraid/data.conf.d"
+	echo BLOCK=4096 >"$R/etc/ramraid/data.conf.d/block.conf"
+	verb adopt --yes data /dev/sda /dev/sdb
+	assert_success
+	assert_output -p 'these drop-ins apply to it as well'
+	run "$PROJECT/bin/ramraid" config show data
+	assert_line -e "^BLOCK=4096 .*/data.conf.d/block.conf:1\$"
+}
+
 @test "adopt of a stopped array killed after any step: a second run completes it" {
 	local n=0 killed=0
 	while n=$((n + 1)) && ((n < 40)); do
