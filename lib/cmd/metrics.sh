@@ -1,7 +1,7 @@
 # ramraid metrics: prints what Prometheus collects about all arrays.
 # shellcheck shell=bash
 
-need config/conf core/bounded core/cli core/log core/paths core/text world/disk-find
+need config/conf core/cli core/descriptors core/log core/paths core/text world/disk-find
 need world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -78,7 +78,7 @@ cmd_metrics_as_() {
 	local line code=0
 	set -o pipefail
 	(
-		bounded_close
+		descriptors_close
 		exec setsid --wait setpriv --reuid="${1%:*}" --regid="${1#*:}" --clear-groups \
 			--inh-caps=-all --no-new-privs -- \
 			"$0" metrics --output="${OPT[output]}" </dev/null 2>&1

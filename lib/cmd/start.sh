@@ -4,10 +4,10 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
-need core/log core/paths core/uninterrupted decide/action decide/health decide/leg notes/hardware
-need notes/legs-seen notes/memory-floor notes/old-name notes/rescue-record observe/all-disks
-need observe/before-look observe/facts world/disk-find world/md world/md-check world/ramdisk
-need world/systemd
+need core/log core/paths core/uninterrupted decide/action decide/health decide/leg decide/leg-alone
+need notes/hardware notes/legs-seen notes/memory-floor notes/old-name notes/rescue-record
+need observe/all-disks observe/before-look observe/facts world/disk-find world/md world/md-check
+need world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 

@@ -4,7 +4,7 @@
 # device again while that reader exists.
 # shellcheck shell=bash
 
-need core/paths core/text
+need core/descriptors core/paths core/text
 
 BOUNDED=5          # seconds that a device has to answer
 BOUNDED_SILENT=124 # what timeout(1) ends with
@@ -36,19 +36,10 @@ bounded() {
 	return "$code"
 }
 
-# bounded_close: closes all descriptors of the process except 0, 1 and 2.
-bounded_close() {
-	local fd
-	for fd in /proc/self/fd/*; do
-		fd=${fd##*/}
-		((fd <= 2)) || exec {fd}>&-
-	done
-}
-
 # The reader keeps none of our descriptors open: no lock, no socket of systemd's, no pipe that
 # somebody reads to its end.
 bounded_reader_() {
-	bounded_close
+	descriptors_close
 	exec </dev/null 2>/dev/null
 	! declare -F -- "$1" >/dev/null || {
 		"$@"

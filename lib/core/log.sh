@@ -82,8 +82,8 @@ LOG_CONSOLE=10 # seconds that the console has to take a message
 # Lock, an XOFF on a serial line) accepts nothing, and blocks whoever opens it or writes to it. So a
 # program with a time limit does that, and it keeps none of our descriptors open, above all no lock.
 log_console_() {
-	need core/bounded
-	bounded_close
+	need core/descriptors
+	descriptors_close
 	printf '\r\n%s\r\n' "$1" | timeout "$LOG_CONSOLE" \
 		dd of="$DEV/console" bs=64K conv=nocreat status=none 2>/dev/null ||
 		log_warning 'the message could not be written to the console'

@@ -3,7 +3,7 @@
 # elsewhere, first of all in decide/safe-start.sh.
 # shellcheck shell=bash
 
-need decide/give-up decide/leg
+need decide/give-up decide/leg-alone
 
 declare -gA F # the facts: decide/facts.list
 

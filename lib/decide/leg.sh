@@ -33,7 +33,7 @@
 # given up because memory was short; detached: by a person or a release; full: its data did not fit;
 # lost: none of these.
 
-need decide/give-up decide/health decide/readd
+need decide/give-up decide/health decide/leg-alone decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -82,37 +82,6 @@ leg_ram() {
 		esac
 		;;
 	esac
-}
-
-# leg_alone I: sets LEG to what leg I (a number, or "ram") is by itself, judged by its device and
-# its superblock.
-leg_alone() {
-	local leg=leg.$1
-	if [[ -z ${F[$leg.node]} ]]; then
-		LEG=missing
-	elif [[ -n ${F[$leg.in]} ]]; then
-		LEG=used
-	elif [[ ${F[$leg.sb]} == unreadable ]]; then
-		LEG=unreadable
-		[[ -z ${F[$leg.silent]} ]] || LEG=silent
-	elif [[ ${F[$leg.sb]} == none ]]; then
-		LEG=blank
-	elif [[ ${F[$leg.sb]} != ok ]]; then
-		LEG=damaged
-	elif [[ ${F[$leg.uuid]} != "${F[uuid]}" ]]; then
-		LEG=foreign
-	elif [[ ${F[conf.layout]}:${F[$leg.level]:-1} != @(mirror:1|far2:10) ]]; then
-		LEG=level
-	elif [[ -n ${F[$leg.sectors]} ]] &&
-		((${F[$leg.data_offset]} + ${F[$leg.data_size]} > ${F[$leg.sectors]})); then
-		LEG=shrunk
-	elif [[ ! ${F[$leg.role]} =~ ^[0-9]+$ ]]; then
-		LEG=slotless
-	elif [[ -n ${F[$leg.recovery]} ]]; then
-		LEG=partial
-	else
-		LEG=good
-	fi
 }
 
 # leg_is_absent I: is it not there, or there but not readable yet, like a disk that is spinning up

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need core/paths decide/choice decide/give-up decide/health decide/histories decide/leg
-need decide/ram-device decide/strangers decide/superseded
+need decide/leg-alone decide/ram-device decide/strangers decide/superseded
 
 declare -gA F # the facts: decide/facts.list
 

@@ -2,7 +2,7 @@
 # disk leg that it could be started from.
 # shellcheck shell=bash
 
-need decide/choice decide/give-up decide/histories decide/leg
+need decide/choice decide/give-up decide/histories decide/leg decide/leg-alone
 
 declare -gA F # the facts: decide/facts.list
 

@@ -8,14 +8,14 @@ need notes/old-name world/disk-find world/systemd
 declare -gA F # the facts: decide/facts.list
 
 # dependents_aliases NAME UUID: prints the names that refer to the array whatever is on it, those
-# that are remembered, and those in GATE_MORE, one a line.
+# that are remembered, and those in DEPENDENTS_MORE, one a line.
 dependents_aliases() {
 	local hex=${2//-/} file=$STATE/$1.contents
 	printf '/dev/md/%s\n/dev/disk/by-id/md-uuid-%s:%s:%s:%s\n' "$1" "${hex:0:8}" "${hex:8:8}" \
 		"${hex:16:8}" "${hex:24:8}"
 	[[ ! -f $file || ! -r $file ]] || cat "$file"
 	dependents_renamed_ "$1" "$2"
-	[[ -z ${GATE_MORE-} ]] || printf '%s\n' "$GATE_MORE"
+	[[ -z ${DEPENDENTS_MORE-} ]] || printf '%s\n' "$DEPENDENTS_MORE"
 }
 
 # dependents_renamed_ NAME UUID: prints what is remembered under the name that the configuration had

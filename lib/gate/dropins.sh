@@ -3,6 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths core/quantity gate/crypttab gate/dependents
+need gate/rescue-dropin
 
 declare -gA F # the facts: decide/facts.list
 
@@ -21,17 +22,18 @@ dropins_seconds() {
 	[[ "${seconds[*]}" == *infinity* ]] || DROPINS_SECONDS=$((seconds[0] + seconds[1] + 90))
 }
 
-readonly GATE_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
+readonly DROPINS_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
 # dropins_write FOLDER NAME: writes the drop-ins for one array below a generator's output folder.
-# Called after conf_load. Returns 1 if one could not be written. Adds "NAME UNIT…" to GATE_SAVES and
-# GATE_COPIES, for rescue_mount_write_saves, which comes after all arrays. Sets GATE_PATIENT=yes if
-# the start may wait for a passphrase for which the boot does not wait.
-GATE_SAVES=() GATE_COPIES=() GATE_WRITABLES=()
+# Called after conf_load. Returns 1 if one could not be written. Adds "NAME UNIT…" to
+# RESCUE_MOUNT_SAVES and RESCUE_MOUNT_COPIES, for rescue_mount_write_saves, which comes after all
+# arrays. Sets DROPINS_PATIENT=yes if the start may wait for a passphrase for which the boot does
+# not wait.
+DROPINS_WRITABLES=()
 dropins_write() {
 	local folder=$1 name=$2 kind unit seconds units code=0 saves=() copies=()
-	GATE_PATIENT=''
-	[[ ${CONF[RESCUE]} == @(none|"$GATE_WRITABLE") ]] ||
-		dropins_dropin "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" ||
+	DROPINS_PATIENT=''
+	[[ ${CONF[RESCUE]} == @(none|"$DROPINS_WRITABLE") ]] ||
+		rescue_dropin "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" ||
 		code=1
 	dropins_nested_ "$folder" "$name" || code=1
 	units=$(dependents_units "$name" "${CONF[UUID]}") || code=1
@@ -41,7 +43,7 @@ dropins_write() {
 	# A person may take any time to type a passphrase. When a container fails, the array's own
 	# time-out runs, and when the array fails, that ends what waits for the device.
 	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
-	[[ $'\n'$units != *$'\npatient '* ]] || GATE_PATIENT=yes
+	[[ $'\n'$units != *$'\npatient '* ]] || DROPINS_PATIENT=yes
 	while read -r kind unit; do
 		case $kind in
 		rescue) saves+=("$unit") ;;
@@ -53,15 +55,15 @@ dropins_write() {
 		*) dropins_unit_ "$folder" "$name" "$kind" "$unit" "$seconds" || code=1 ;;
 		esac
 	done < <(printf '%s\n' "$units")
-	((${#saves[@]} == 0)) || GATE_SAVES+=("$name ${saves[*]}")
-	((${#copies[@]} == 0)) || GATE_COPIES+=("$name ${copies[*]}")
+	((${#saves[@]} == 0)) || RESCUE_MOUNT_SAVES+=("$name ${saves[*]}")
+	((${#copies[@]} == 0)) || RESCUE_MOUNT_COPIES+=("$name ${copies[*]}")
 	return "$code"
 }
 
 # Notes a folder that the services may write to as well.
 dropins_writable_() { # PATH
-	[[ $1 == *[!A-Za-z0-9._/-]* || " ${GATE_WRITABLES[*]} " == *" $1 "* ]] ||
-		GATE_WRITABLES+=("$1")
+	[[ $1 == *[!A-Za-z0-9._/-]* || " ${DROPINS_WRITABLES[*]} " == *" $1 "* ]] ||
+		DROPINS_WRITABLES+=("$1")
 }
 
 # dropins_unit_ FOLDER NAME KIND UNIT SECONDS: writes the drop-in of a unit that waits for the
@@ -76,16 +78,6 @@ dropins_unit_() {
 	device) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" "$5" ;;
 	*) dropins_unit_put_ "$folder/50-ramraid-$2.conf" "$2" ;;
 	esac
-}
-
-# dropins_dropin FOLDER NAME SECTION LINE: adds a line to a drop-in of the array's own unit.
-dropins_dropin() {
-	local file=$1/ramraid@$2.service.d/50-rescue.conf
-	act_put_folder "${file%/*}" || return
-	[[ -e $file ]] ||
-		act_put "$file" "# Where the last resort of a shutdown saves the RAM leg \
-(RESCUE in ramraid.conf(5))." || return
-	act_put_more "$file" "$3" "$4"
 }
 
 # dropins_nested_ FOLDER NAME: a disk leg that is itself an array of ours starts before this array,
@@ -153,7 +145,7 @@ from memory first: SHUTDOWN in ramraid-concepts(7)." '[Unit]' JobTimeoutSec=4h
 # dropins_holds_watcher: does mdadm's own monitor wait until this array's start is over? Not for a
 # start without a bound, because it looks after other arrays too. Called after dropins_write.
 dropins_holds_watcher() {
-	[[ ${CONF[RAM]} != none && -z ${GATE_PATIENT-} ]] || return 1
+	[[ ${CONF[RAM]} != none && -z ${DROPINS_PATIENT-} ]] || return 1
 	dropins_seconds
 	[[ $DROPINS_SECONDS != infinity ]]
 }

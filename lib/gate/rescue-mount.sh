@@ -3,7 +3,7 @@
 # another array that waits for this one. Called by gate/dependents.sh, whose variables this uses.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 
-need config/conf core/act core/log core/paths core/text gate/dropins gate/spec
+need config/conf core/act core/log core/paths core/text gate/rescue-dropin gate/spec
 
 # rescue_mount_other: for the caller's line of fstab, which is not on the array: adds the mount to
 # holders if a rescue image would be written there, and to copies if the second copy of the witness
@@ -26,7 +26,7 @@ rescue_mount_other() {
 rescue_mount_has_no_end_() { [[ ,$1, == *,x-systemd.device-timeout=@(0|infinity),* ]]; }
 
 rescue_mount_warn_no_end_() { # MOUNT
-	[[ -n ${GATE_QUIET-} ]] ||
+	[[ -n ${RESCUE_MOUNT_QUIET-} ]] ||
 		log_warning "$GATE_NAME: $1, which RESCUE is on, has no time limit \
 (x-systemd.device-timeout in fstab), so the array does not wait for it: a shutdown may unmount it \
 first, and the RAM leg can't be saved there"
@@ -54,7 +54,7 @@ rescue_mount_is_copy_place_() {
 # order is all: the start does not depend on these mounts, and does not wait for one that this boot
 # does not mount.
 rescue_mount_copies() {
-	local target saves=() GATE_QUIET=yes
+	local target saves=() RESCUE_MOUNT_QUIET=yes
 	for target in "${copies[@]}"; do rescue_mount_saves "$target"; done
 	copied=("${saves[@]}")
 }
@@ -86,14 +86,14 @@ rescue_mount_place() {
 # Units that are there before the local file systems. Any other service, target or socket comes
 # after them: it has the order of sysinit.target, unless it sets DefaultDependencies= itself
 # (systemd.service(5)).
-GATE_EARLY='(local-fs-pre|((crypt|verity|integrity)setup)(-pre)?|swap)\.target'
-GATE_EARLY+='|(systemd-|modprobe@|kmod-|lvm2-|dm-event|multipathd|zfs-|stratis|ramraid@).*'
-readonly GATE_EARLY
+RESCUE_MOUNT_EARLY='(local-fs-pre|((crypt|verity|integrity)setup)(-pre)?|swap)\.target'
+RESCUE_MOUNT_EARLY+='|(systemd-|modprobe@|kmod-|lvm2-|dm-event|multipathd|zfs-|stratis|ramraid@).*'
+readonly RESCUE_MOUNT_EARLY
 
 # rescue_mount_comes_late_ UNIT: does a mount that comes after UNIT, and that local-fs.target does
 # not wait for, come after the local file systems?
 rescue_mount_comes_late_() {
-	[[ $1 == *.@(service|target|socket) && ! $1 =~ ^($GATE_EARLY)$ &&
+	[[ $1 == *.@(service|target|socket) && ! $1 =~ ^($RESCUE_MOUNT_EARLY)$ &&
 		,$options, == *,@(nofail|noauto),* ]]
 }
 
@@ -132,7 +132,7 @@ rescue_mount_crypt_paths() {
 		paths+=("${BASH_REMATCH[1]%%:*}" "${BASH_REMATCH[1]#*:}")
 }
 
-readonly GATE_ORDER='^(.*,)?x-systemd\.(before|after|(requires|wants)(-mounts-for)?)=([^,]+)(,.*)?$'
+readonly RESCUE_MOUNT_ORDER='^(.*,)?x-systemd\.(before|after|(requires|wants)(-mounts-for)?)=([^,]+)(,.*)?$'
 # rescue_mount_order: notes what the caller's line of fstab comes after (systemd.mount(5)): its
 # source, even if that is a file or a folder, and what its options name. If it comes over the
 # network, it comes after the array instead of its source, because the network waits for the local
@@ -146,7 +146,7 @@ rescue_mount_order() {
 	else
 		rescue_mount_after "$unit" "$source"
 	fi
-	while [[ $rest =~ $GATE_ORDER ]]; do
+	while [[ $rest =~ $RESCUE_MOUNT_ORDER ]]; do
 		rest=${BASH_REMATCH[1]}
 		rescue_mount_place "${BASH_REMATCH[5]}"
 		if [[ ${BASH_REMATCH[2]} == before ]]; then
@@ -189,21 +189,22 @@ rescue_mount_comes_after() {
 }
 
 rescue_mount_warn_rescue_() { # NAME MOUNT
-	[[ -z ${GATE_QUIET-} ]] || return 0
+	[[ -z ${RESCUE_MOUNT_QUIET-} ]] || return 0
 	log_warning "$1: $2, which RESCUE is on, waits for $1 itself: a shutdown unmounts it \
 first, and the RAM leg can't be saved there"
 }
 
-# rescue_mount_write_saves FOLDER: writes what GATE_SAVES and GATE_COPIES have. Called last of all,
-# because only then can it see which array waits for which. Returns 1 if a drop-in could not be
-# written.
+# rescue_mount_write_saves FOLDER: writes what dropins_write has left to it in these, "NAME UNIT…"
+# for each array. Called last of all, because only then can it see which array waits for which.
+# Returns 1 if a drop-in could not be written.
+RESCUE_MOUNT_SAVES=() RESCUE_MOUNT_COPIES=()
 rescue_mount_write_saves() {
 	local line words code=0
-	for line in "${GATE_SAVES[@]}"; do
+	for line in "${RESCUE_MOUNT_SAVES[@]}"; do
 		text_split words "$line"
 		rescue_mount_write_saves_ "$1" "${words[@]}" || code=1
 	done
-	for line in "${GATE_COPIES[@]}"; do
+	for line in "${RESCUE_MOUNT_COPIES[@]}"; do
 		text_split words "$line"
 		rescue_mount_write_copies_ "$1" "${words[@]}" || code=1
 	done
@@ -220,7 +221,7 @@ rescue_mount_write_saves_() {
 			return 0
 		}
 	done
-	for unit in "${@:3}"; do dropins_dropin "$1" "$2" "[Unit]" "After=$unit" || return; done
+	for unit in "${@:3}"; do rescue_dropin "$1" "$2" "[Unit]" "After=$unit" || return; done
 }
 
 # rescue_mount_write_copies_ FOLDER NAME UNIT…: orders the array to start after these mounts, and to
@@ -289,10 +290,10 @@ rescue_mount_crypt_leads_to_() {
 # container that a disk leg is in. Only a person can have written a cycle of these; in one, no array
 # is asked twice.
 rescue_mount_array_leads_to_() {
-	local unit seen="${GATE_SEEN-} $2 "
+	local unit seen="${RESCUE_MOUNT_SEEN-} $2 "
 	[[ $2 != "$3" ]] || return 0
-	[[ "${GATE_SEEN-}" != *" $2 "* ]] || return 1
-	local GATE_SEEN=$seen
+	[[ "${RESCUE_MOUNT_SEEN-}" != *" $2 "* ]] || return 1
+	local RESCUE_MOUNT_SEEN=$seen
 	while IFS= read -r unit; do
 		case $unit in
 		ramraid@*.service)

@@ -512,7 +512,7 @@ refuses() { # WHY
 	cat >"$R/run-it" <<-EOT
 		set -Eeuo pipefail
 		$(declare -f place cmd_metrics_place cmd_metrics_as_ log_printable log_write log_error)
-		$(declare -f bounded_close)
+		$(declare -f descriptors_close)
 		$(declare -p PRINTABLE PRINTABLE_ODD)
 		need() { :; }
 		trust_into() { printf -v "\$1" ''; }

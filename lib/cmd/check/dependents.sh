@@ -179,8 +179,8 @@ check_dependents_numbered() {
 # Reports a file system in fstab that was made, or found, after the last note of what is on the
 # array was written.
 check_dependents_remembered() {
-	local unit GATE_MORE known=" ${WAITING[*]} "
-	GATE_MORE=$(contents_of "${F[array.md]}") || return 0
+	local unit DEPENDENTS_MORE known=" ${WAITING[*]} "
+	DEPENDENTS_MORE=$(contents_of "${F[array.md]}") || return 0
 	while IFS= read -r unit; do
 		[[ $unit == *.@(mount|swap) && $known != *" $unit "* ]] || continue
 		MISSED+=" $unit "

@@ -3,10 +3,10 @@
 # shellcheck shell=bash
 
 need cmd/check/findings cmd/check/legs cmd/check/record config/conf core/paths core/text
-need decide/action decide/below decide/health decide/leg decide/strangers notes/legs-seen
-need notes/memory-floor observe/all-disks observe/before-look report/advice world/disk world/md
-need world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name
-need world/systemd
+need decide/action decide/below decide/health decide/leg decide/leg-alone decide/strangers
+need notes/legs-seen notes/memory-floor observe/all-disks observe/before-look report/advice
+need world/disk world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note
+need world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
