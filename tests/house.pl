@@ -149,20 +149,41 @@ for my $file (@files, @programs) {
 	}
 }
 
-# Two files that call each other are really one, or hold code that belongs in a third.
-sub there_and_back {
-	for my $file (@files) {
-		for my $other (grep { $file lt $_ && $calls{$_}{$file} } sort keys %{ $calls{$file} }) {
-			my @there = grep { $defined{$_} } sort keys %{ $calls{$file}{$other} };
-			my @back = grep { $defined{$_} } sort keys %{ $calls{$other}{$file} };
-			push @wrong, "$file: calls @there of $other, which calls @back"
-				if @there && @back;
+# Files that call each other, directly or by way of others, are really one, or hold code that belongs
+# in a further one. Prints the calls of each such group (a strongly connected component), by
+# Tarjan's algorithm.
+sub round_and_back {
+	my (%index, %low, %open, @stack, $visit);
+	my $count = 0;
+	my $there = sub { sort grep { my $to = $_;
+		grep { $defined{$_} } keys %{ $calls{ $_[0] }{$to} } } keys %{ $calls{ $_[0] } } };
+	$visit = sub {
+		my ($file) = @_;
+		$index{$file} = $low{$file} = $count++;
+		push @stack, $file;
+		$open{$file} = 1;
+		for my $other ($there->($file)) {
+			$visit->($other) if !exists $index{$other};
+			$low{$file} = $low{$other} if $open{$other} && $low{$other} < $low{$file};
 		}
-	}
+		return if $low{$file} != $index{$file};
+		my @group;
+		do { push @group, pop @stack; delete $open{ $group[-1] } } until $group[-1] eq $file;
+		return if @group < 2;
+		my %in = map { $_ => 1 } @group;
+		for my $from (sort @group) {
+			for my $to (grep { $in{$_} } $there->($from)) {
+				my @names = grep { $defined{$_} } sort keys %{ $calls{$from}{$to} };
+				push @wrong, "$from: calls @names of $to, which calls $from again" .
+					($calls{$to}{$from} ? '' : ' by way of others');
+			}
+		}
+	};
+	for (@files) { $visit->($_) if !exists $index{$_} }
 }
 
 sub check {
-	there_and_back();
+	round_and_back();
 	for my $file (@programs) {
 		for (sort keys %{ $calls{$file} }) {
 			push @wrong, "$file: calls @{[sort keys %{$calls{$file}{$_}}]} and does not need $_" if !$needs{$file}{$_} && $_ ne 'core/environment';

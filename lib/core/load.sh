@@ -1,6 +1,7 @@
 # How a file loads those that it needs. Each file begins with "need FILE…", which names every file
-# that it calls. Files only define, so the order does not matter, and two may need each other. A
-# function that few runs call needs its files itself.
+# that it calls. Files only define, so the order does not matter: no file calls one that calls it,
+# not even by way of others, but it may need that file's variables. A function that few runs call
+# needs its files itself.
 # shellcheck shell=bash
 
 # need FILE…: reads lib/FILE.sh, each file once. $lib is the path of lib/; the program sets it.

@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# tests/house.pl: the rules of the house, in small houses that break one.
+
+setup() {
+	load helper
+	cd "$BATS_TEST_TMPDIR" || return
+	mkdir -p lib/core bin units generate
+	touch bin/ramraid units/ramraid-generator lib/impostor
+}
+
+# depends FILE FUNCTION…: lib/core/FILE.sh has the function FILE, which calls these.
+depends() {
+	local file=$1 function
+	shift
+	{
+		printf '# The file %s.\n# shellcheck shell=bash\n' "$file"
+		for function; do printf 'need core/%s\n' "$function"; done
+		printf '%s() {\n' "${file}_do"
+		printf '\t%s_do\n' "$@"
+		printf '}\n'
+	} >"lib/core/$file.sh"
+}
+house() { run perl "$BATS_TEST_DIRNAME/../house.pl" check; }
+
+@test "files that call one another in turn are found, however many they are" {
+	depends one two
+	depends two one
+	house
+	assert_failure
+	assert_line 'core/one: calls two_do of core/two, which calls core/one again'
+	assert_line 'core/two: calls one_do of core/one, which calls core/two again'
+
+	depends two three
+	depends three one
+	house
+	assert_failure
+	assert_line 'core/one: calls two_do of core/two, which calls core/one again by way of others'
+	assert_line 'core/two: calls three_do of core/three, which calls core/two again by way of others'
+	assert_line 'core/three: calls one_do of core/one, which calls core/three again by way of others'
+
+	# A file outside, from which one gets in, or to which one gets out, has no part in it.
+	depends before one
+	depends three one last
+	printf '# The last.\n# shellcheck shell=bash\nlast_do() { :; }\n' >lib/core/last.sh
+	house
+	assert_failure
+	((${#lines[@]} == 3)) || fail "$output"
+}
+
+@test "files that call one another in one direction are no finding" {
+	depends one two three
+	depends two three
+	printf '# The last.\n# shellcheck shell=bash\nthree_do() { :; }\n' >lib/core/three.sh
+	house
+	assert_success
+	[[ -z $output ]]
+}
