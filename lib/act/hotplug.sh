@@ -4,24 +4,24 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/paths decide/action decide/health decide/leg notes/legs-seen
-need notes/memory-floor world/md-state world/ramdisk
+need notes/memory-floor notes/ram-out notes/refusal world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
 # hotplug_facts: sets what else the worker uses. Call it after facts_observe. What a person has
 # taken out stays out, and what fails again and again is left alone.
 hotplug_facts() {
-	local MEMORY_NOTE MEMORY_WHY
+	local RAM_OUT RAM_OUT_WHY
 	F[mend]=yes F[retry]=no F[conf.auto_replace]=no
 	[[ ${CONF[HOTPLUG]} != yes ]] || F[conf.auto_replace]=${CONF[AUTO_REPLACE]}
 	hotplug_look
-	memory_floor_note "${F[name]}"
-	if [[ $MEMORY_NOTE == memory ]]; then
+	ram_out_read "${F[name]}"
+	if [[ $RAM_OUT == memory ]]; then
 		F["veto.make-ram"]="memory is short (MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}); \
 it is rebuilt when there is room"
-	elif [[ $MEMORY_NOTE == full ]]; then
-		F["veto.make-ram"]=$MEMORY_WHY
-	elif [[ $MEMORY_NOTE == @(person|release) ]]; then
+	elif [[ $RAM_OUT == full ]]; then
+		F["veto.make-ram"]=$RAM_OUT_WHY
+	elif [[ $RAM_OUT == @(person|release) ]]; then
 		F["veto.make-ram"]="it was taken out (ramraid detach); to put it back: ramraid \
 attach ${F[name]}"
 	elif ! ramdisk_may_try "${F[name]}"; then
@@ -81,29 +81,24 @@ hotplug_refused() {
 	[[ -z ${F[clones]-}${F[clones.loop]-} ]] || missing=yes
 	[[ $missing == yes ]] || return 0
 	hotplug_print_legs_
-	act_put "$RUN/$1.refused" "$HOTPLUG_PRINT"
+	refusal_note "$1" "$HOTPLUG_PRINT"
 }
 
 # hotplug_has_changed NAME: call it after a look at an array whose start was refused. Does it differ
 # from what it was then, and at each start since that was in vain? A disk that is there and can't be
 # read looks the same every time. Returns 1 after HOTPLUG_RESTARTS such starts, too.
 hotplug_has_changed() {
-	local refused='' attempts=() line HOTPLUG_PRINT
-	{ IFS= read -r refused <"$RUN/$1.refused"; } 2>/dev/null || return 1
-	! [[ -e $RUN/$1.restarts ]] || mapfile -t attempts <"$RUN/$1.restarts"
-	((${#attempts[@]} < HOTPLUG_RESTARTS)) || return 1
+	local HOTPLUG_PRINT
+	refusal_is_noted "$1" || return
 	hotplug_print_legs_
-	for line in "$refused" "${attempts[@]}"; do
-		[[ $line != "$HOTPLUG_PRINT" ]] || return 1
-	done
+	refusal_is_past "$1" "$HOTPLUG_PRINT" "$HOTPLUG_RESTARTS"
 }
 
 # hotplug_note_restart NAME: notes that hot-plug starts the array as it is now.
 hotplug_note_restart() {
 	local HOTPLUG_PRINT
 	hotplug_print_legs_
-	act_put_more "$RUN/$1.restarts" "$HOTPLUG_PRINT"
-	rm -f "$RUN/$1.refused"
+	refusal_retried "$1" "$HOTPLUG_PRINT"
 }
 
 # hotplug_print_legs_: sets HOTPLUG_PRINT to what a start depends on: for each leg its device, which
@@ -158,16 +153,6 @@ hotplug_tried() {
 	[[ -n $HOTPLUG_PRINT ]] || hotplug_print
 	act_put "$RUN/$1.tried" "$HOTPLUG_PRINT"
 }
-
-# hotplug_is_released NAME: is "ramraid release" at work on the array, or was it interrupted? Then
-# hot-plug leaves the array alone until a person types release again, or adopt, or start. These
-# remove the note that hotplug_note_released writes.
-hotplug_is_released() {
-	local MEMORY_NOTE MEMORY_WHY
-	memory_floor_note "$1"
-	[[ $MEMORY_NOTE == release ]]
-}
-hotplug_note_released() { act_put "$RUN/$1.detached" release; }
 
 # hotplug_trigger: asks hot-plug to look, because something may have changed. Raises the flag that
 # ramraid-hotplug.path waits for. Does nothing when all arrays have HOTPLUG=no (hotplug_arm).

@@ -5,8 +5,8 @@
 need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-leg act/rescue
 need act/transitions act/whole-since act/witness-update config/conf config/conf-need core/clock
 need core/log core/paths core/quantity decide/action decide/health notes/contents notes/legs-seen
-need notes/memory-floor notes/old-name notes/witness observe/all-disks observe/before-look
-need observe/facts world/md world/ramdisk world/systemd
+need notes/memory-floor notes/old-name notes/refusal notes/witness observe/all-disks
+need observe/before-look observe/facts world/md world/ramdisk world/systemd
 # Other files need these later. A start may go on for hours, and an upgrade of the package removes
 # what it has not read by then.
 need config/conf-faults observe/outside
@@ -237,7 +237,7 @@ $GATE_WHY"
 		ram_leg_hand_over || log_warning "${F[name]}: $LOOP_ERROR"
 		systemd_status "not started: $GATE_WHY"
 		if [[ $ACTION == refuse ]]; then
-			! transitions_refused_before "${F[name]}" "$GATE_WHY" || {
+			! refusal_is_reported "${F[name]}" "$GATE_WHY" || {
 				log_notice "${F[name]}: not started, \
 for the same reason as before; see: ramraid status ${F[name]}"
 				return "$EX_REFUSED"

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity
-need notes/copy-state notes/memory-floor observe/facts world/md world/md-state
+need notes/copy-state notes/memory-floor notes/ram-out observe/facts world/md world/md-state
 need world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -34,7 +34,7 @@ ram_leg_is_full_() {
 		return 1
 	}
 	log_warning "${F[name]}: ${F[ram.full]}"
-	memory_floor_note_full "${F[name]}" "${F[ram.full]}"
+	ram_out_note "${F[name]}" full "${F[ram.full]}"
 	[[ ${F[retry]} == yes && -z $LOOP_MADE ]] || F["failed.make-ram"]=${F[ram.full]}
 }
 
@@ -60,9 +60,9 @@ ram_leg_make() {
 	# The ramdisk is made: the RAM leg no longer counts as taken out. Memory is short: it is
 	# made once there is room.
 	case $code in
-	0) LOOP_MADE=yes && rm -f "$RUN/${F[name]}.detached" ;;
+	0) LOOP_MADE=yes && ram_out_forget "${F[name]}" ;;
 	"$EX_TRY_AGAIN") memory_floor_is_off "${CONF[MEMORY_FLOOR]}" ||
-		memory_floor_note_given_up "${F[name]}" ;;
+		ram_out_note "${F[name]}" memory ;;
 	esac
 	return "$code"
 }

@@ -7,10 +7,9 @@
 # /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that is reported: "ram", "only" (is
 # the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
-need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths \
-	core/text
-need core/quantity decide/health decide/leg decide/readd notes/legs-seen notes/memory-floor
-need observe/before-look observe/facts world/disk world/md-state world/ramdisk
+need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
+need core/quantity core/text decide/health decide/leg decide/readd notes/legs-seen notes/ram-out
+need notes/refusal observe/before-look observe/facts world/disk world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -97,7 +96,7 @@ transitions_words_() { # NAME yes|""
 			LEG=${old[$key]:-$LEG}
 		new[$key]=$LEG
 	done
-	memory_floor_facts
+	ram_out_facts
 	leg_ram
 	[[ -z $2 || $LEG == @(in_sync|recovering) ]] || LEG=${old[ram]:-$LEG}
 	new[ram]=$LEG new[only]=no
@@ -304,19 +303,14 @@ it is not put back. If you have moved it there yourself: rm $STATE/$1.hardware; 
 	notify warning disk-refused "$dev" "$text"
 }
 
-# transitions_refused_before NAME WHY: was a start refused for this very reason already, and was
-# that reported, since the array last ran and since a person last asked for a start? A mount that is
-# made at each access (x-systemd.automount) asks for a start each time.
-transitions_refused_before() { [[ -e $RUN/$1.unstarted && $(<"$RUN/$1.unstarted") == "$2" ]]; }
-
 # transitions_of_start NAME CODE: notifies the administrator when a start has not ended as it
 # should. The journal has that already.
 transitions_of_start() {
 	local LOST
 	if (($2 == EX_REFUSED)); then
-		transitions_refused_before "$1" "$WHY" || {
+		refusal_is_reported "$1" "$WHY" || {
 			notify_others warning start-refused '' "$1: not started: $WHY"
-			act_put "$RUN/$1.unstarted" "$WHY" ||
+			refusal_report "$1" "$WHY" ||
 				log_notice "$1: $RUN can't be written, so it will be reported again"
 		}
 	elif (($2 != 0)); then

@@ -4,9 +4,9 @@
 need act/adopt-ask act/adoption act/array-lock act/hotplug act/notify cmd/attach cmd/start cmd/wait
 need config/conf config/conf-faults config/conf-keys config/conf-need config/conf-new core/act
 need core/cli core/log core/paths core/uninterrupted decide/health notes/adopted notes/claim
-need notes/contents observe/adoptable observe/adoptable-stopped observe/before-look observe/facts
-need report/unadopted world/disk world/disk-find world/md world/md-state world/stable-name
-need world/superblock world/systemd
+need notes/contents notes/ram-out observe/adoptable observe/adoptable-stopped observe/before-look
+need observe/facts report/unadopted world/disk world/disk-find world/md world/md-state
+need world/stable-name world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -150,7 +150,7 @@ adopt_begin() {
 	adoption_note
 	# If a release was interrupted, it is over now.
 	[[ ! -e $STATE/$NAME.releasing ]] || act rm -f -- "$STATE/$NAME.releasing"
-	! hotplug_is_released "$NAME" || act rm -f -- "$RUN/$NAME.detached"
+	! ram_out_is_released "$NAME" || ram_out_undo "$NAME"
 	systemd_enable "$NAME"
 	[[ -n $ADOPT_BEGUN ]] || adoption_conf | act_file "$ETC/$NAME.conf"
 }

@@ -3,7 +3,7 @@
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/uninterrupted notes/memory-floor
-need observe/before-look observe/facts world/disk world/ramdisk world/systemd
+need notes/ram-out observe/before-look observe/facts world/disk world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,14 +27,14 @@ cmd_attach() {
 	array_lock "$NAME" 5
 	conf_need "$NAME" # who had the lock may have changed the disks
 	attach_check_
-	! hotplug_is_released "$NAME" ||
+	! ram_out_is_released "$NAME" ||
 		die "$NAME: a release of it has begun; to finish that: ramraid release $NAME; \
 to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	# A person wants the leg, so a leg that was taken out or has failed too often is tried
 	# again.
-	if ! memory_floor_has_given_up "$NAME" && [[ -e $RUN/$NAME.detached ]]; then
+	if ram_out_is_noted "$NAME" && ! ram_out_is_short "$NAME"; then
 		out=yes
-		rm -f "$RUN/$NAME.detached"
+		ram_out_forget "$NAME"
 	fi
 	ramdisk_forgive "$NAME"
 	hotplug_reset_backoff "$NAME"
@@ -42,7 +42,7 @@ to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 	[[ -z $LOOP_NO_RAM ]] || hotplug_tried "$NAME" "$LOOP_PRINT"
 	# Nothing came of it: the leg is out as before, and has not failed.
 	[[ -z $out || -z $LOOP_NO_RAM || ${F[ram.state]} != none ]] ||
-		memory_floor_note_tried "$NAME" "$LOOP_NO_RAM"
+		ram_out_note "$NAME" person "$LOOP_NO_RAM"
 	attach_hand_over_
 	[[ ${F[ram.state]} == in_sync || ${CONF[RAM]} == none ]]
 }
@@ -89,6 +89,6 @@ attach_leave_() {
 		log_warning "$NAME: the ramdisk ${F[ram.node]} is still in use; \
 its memory is not given back"
 	# What a person had taken out is out again, and hot-plug leaves it so.
-	[[ -z ${out-} || ${F[ram.state]} != @(none|attached) ]] || act_put "$RUN/$NAME.detached"
+	[[ -z ${out-} || ${F[ram.state]} != @(none|attached) ]] || ram_out_note "$NAME" person
 	return 0
 }

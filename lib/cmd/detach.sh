@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/detach-ram act/transitions act/whole-since act/witness-update
-need config/conf-need core/act core/cli core/log core/paths observe/before-look observe/facts
+need config/conf-need core/act core/cli core/log core/paths notes/ram-out observe/before-look
+need observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
@@ -30,7 +31,7 @@ cmd_detach() {
 	detach_ram "$NAME"
 	detach_ram_give_back "$NAME"
 	# Without this, hot-plug would make a new one. Until here the lock has kept hot-plug away.
-	[[ -n $DRY_RUN ]] || act_put "$RUN/$NAME.detached"
+	[[ -n $DRY_RUN ]] || ram_out_note "$NAME" person
 	whole_since_look
 	[[ -n $DRY_RUN ]] || exec {ARRAY_LOCK}>&-
 	transitions_tell "$NAME"

@@ -4,7 +4,7 @@
 need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/left-to-md
 need act/notify act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli
 need core/log core/paths core/text core/uninterrupted decide/below decide/health gate/spec
-need notes/adopted notes/claim observe/before-look observe/blocks-alone observe/facts
+need notes/adopted notes/claim notes/ram-out observe/before-look observe/blocks-alone observe/facts
 need observe/hand-made observe/members world/md world/md-state world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
@@ -241,7 +241,7 @@ this takes a while"
 # new one and mark the disks as ours again. "adopt" is the way back from here on, so the note for it
 # says that what it or "create" did is no longer in force.
 release_ram_() {
-	[[ -n $DRY_RUN ]] || hotplug_note_released "$NAME"
+	[[ -n $DRY_RUN ]] || ram_out_note "$NAME" release
 	RELEASE_WAS=${ADOPTED[done]-none}
 	[[ -n ${ADOPTED[uuid]-} ]] || ADOPTED=([uuid]=${F[uuid]} [bitmap]=internal)
 	ADOPTED[done]=no
@@ -263,7 +263,7 @@ ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 
 # A RAM leg that stays was not taken out by a person, and nothing else has been touched.
 release_not_begun_() {
-	rm -f "$RUN/$NAME.detached"
+	ram_out_forget "$NAME"
 	case $RELEASE_WAS in
 	none) rm -f "$(adopted_file "$NAME")" ;;
 	yes) ADOPTED[done]=yes && adopted_write "$NAME" ;;

@@ -3,8 +3,9 @@
 
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
 need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
-need core/uninterrupted notes/memory-floor observe/before-look observe/facts world/disk
-need world/disk-find world/md world/md-state world/ramdisk world/ramdisk-memory world/ramdisk-note
+need core/uninterrupted notes/memory-floor notes/ram-out observe/before-look observe/facts
+need world/disk world/disk-find world/md world/md-state world/ramdisk world/ramdisk-memory
+need world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -119,7 +120,7 @@ resize_room_() {
 resize_ram_() { # NAME
 	local bytes why RAM_PROVIDER RAM_NODE RAM_BYTES MEMORY_RESERVE
 	RESIZE_RAM=''
-	[[ ${F[conf.ram]} != none && ! -e $RUN/$1.detached ]] || return 0
+	[[ ${F[conf.ram]} != none ]] && ! ram_out_is_noted "$1" || return 0
 	RESIZE_RAM=yes
 	bytes=$(md_state_leg_bytes "${F[array.md]}")
 	bytes=$((bytes + (RESIZE_NEW - RESIZE_OLD) * 1024))

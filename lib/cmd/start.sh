@@ -5,9 +5,9 @@
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
 need core/log core/paths core/uninterrupted decide/action decide/health decide/leg decide/leg-alone
-need notes/hardware notes/legs-seen notes/memory-floor notes/old-name notes/rescue-record
-need observe/all-disks observe/before-look observe/facts world/disk-find world/md world/md-check
-need world/ramdisk world/systemd
+need notes/hardware notes/legs-seen notes/memory-floor notes/old-name notes/ram-out notes/refusal
+need notes/rescue-record observe/all-disks observe/before-look observe/facts world/disk-find
+need world/md world/md-check world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -216,9 +216,10 @@ start_here() { # NAME
 	trap 'start_interrupted "$NAME"' TERM INT PIPE
 	array_lock "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
-	rm -f "$RUN/$1".{told,members,refused}
+	rm -f "$RUN/$1".{told,members}
+	refusal_tried "$1"
 	hotplug_reset_backoff "$1"
-	memory_floor_has_given_up "$1" || rm -f "$RUN/$1.detached"
+	ram_out_is_short "$1" || ram_out_forget "$1"
 	ramdisk_forgive "$1"
 	# "adopt" has found the array in use.
 	if [[ -e $RUN/$1.taken ]]; then
@@ -226,9 +227,9 @@ start_here() { # NAME
 		rm -f "$RUN/$1.taken"
 	fi
 	loop_run "$1" no "$use" || code=$?
-	((code == EX_REFUSED)) || rm -f "$RUN/$1".{restarts,unstarted}
+	((code == EX_REFUSED)) || refusal_started "$1"
 	((code != EX_REFUSED)) || {
-		[[ ${F[array.state]} == active ]] || transitions_refused_before "$1" "$WHY" ||
+		[[ ${F[array.state]} == active ]] || refusal_is_reported "$1" "$WHY" ||
 			all_disks_tell_moved
 		hotplug_refused "$1"
 	}
@@ -282,7 +283,7 @@ start_by_systemd() {
 	}
 	systemd_reset "$1"
 	# A person who types this is notified of a refusal again, even if it was reported before.
-	rm -f "$RUN/$1.unstarted"
+	refusal_report_again "$1"
 	start_tell_closed_ "$1"
 	systemd_start "$1" || return
 	wait_whole "$1" infinity || return

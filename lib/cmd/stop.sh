@@ -4,9 +4,8 @@
 
 need act/array-lock act/array-users act/copy act/detach-ram act/whole-since act/witness-update
 need config/conf-need core/act core/cli core/clock core/lock core/log core/paths core/text
-need decide/health
-need notes/contents observe/before-look observe/facts world/disk world/md world/openers
-need world/ramdisk world/systemd
+need decide/health notes/contents notes/refusal observe/before-look observe/facts world/disk
+need world/md world/openers world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -25,7 +24,7 @@ cmd_stop() {
 	conf_need_started "$NAME"
 	cli_root
 	# otherwise hot-plug would start it again when a disk comes
-	[[ -n $DRY_RUN ]] || rm -f "$RUN/$NAME".{refused,unstarted,restarts}
+	[[ -n $DRY_RUN ]] || refusal_forget "$NAME"
 	if [[ -n $DRY_RUN ]] || systemd_is_unit || ! systemd_is_running; then
 		stop_here "$NAME"
 	else

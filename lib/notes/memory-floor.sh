@@ -6,15 +6,13 @@
 need config/conf core/act core/log core/paths core/quantity world/ramdisk world/ramdisk-memory
 need world/systemd
 
-declare -gA F # the facts: decide/facts.list
-
 readonly MEMORY_LOOK=2 # seconds between two looks
+# Looks in a row with too little memory before the leg is given up: a short peak does not count.
 readonly MEMORY_SHORT=3
-# looks in a row with too little memory before the leg is given up: a short peak does not count
+# Seconds in a row with room before it is rebuilt: at first, and at most.
 readonly MEMORY_CALM=60 MEMORY_CALM_MOST=3600
-# seconds in a row with room before it is rebuilt: at first, and at most
+# Looks before the next attempt when the leg could not be given up.
 readonly MEMORY_AGAIN=30
-# looks before the next attempt when the leg could not be given up
 
 # memory_floor_is_off FLOOR: is it "0", in any form that config/conf.sh allows?
 memory_floor_is_off() { [[ $1 =~ ^0+[KMGT%]?$ ]]; }
@@ -59,39 +57,6 @@ memory_floor_given() { MEMORY_LOW=0 MEMORY_HIGH=0; }
 memory_floor_taken() {
 	MEMORY_HIGH=0
 	MEMORY_WAITS=$((MEMORY_WAITS * 2 < MEMORY_CALM_MOST ? MEMORY_WAITS * 2 : MEMORY_CALM_MOST))
-}
-
-# memory_floor_note NAME: sets MEMORY_NOTE to who or what has taken the RAM leg out: person
-# ("detach" leaves an empty file; MEMORY_WHY: why an "attach" after it has failed), release (at work
-# or interrupted: hotplug_is_released), memory, room (memory, but there is room again), full (its
-# data did not fit into RAM_LIMIT; MEMORY_WHY: how far the data could be compressed), or nothing.
-# memory_floor_note_given_up NAME, memory_floor_note_room NAME, memory_floor_note_full NAME WHY and
-# memory_floor_note_tried NAME WHY write the note. It is deleted when a RAM leg has been made.
-memory_floor_note() {
-	MEMORY_NOTE='' MEMORY_WHY=''
-	[[ -e $RUN/$1.detached ]] || return 0
-	{ read -r MEMORY_NOTE && read -r MEMORY_WHY; } 2>/dev/null <"$RUN/$1.detached" || :
-	[[ $MEMORY_NOTE == @(memory|room|release|full) ]] || MEMORY_NOTE=person
-}
-memory_floor_note_given_up() { act_put "$RUN/$1.detached" memory; }
-memory_floor_note_full() { act_put "$RUN/$1.detached" full "$2"; }
-memory_floor_note_room() { act_put "$RUN/$1.detached" room; }
-memory_floor_note_tried() { act_put "$RUN/$1.detached" person "$2"; }
-# memory_floor_facts: sets the same as facts, for the array F[name].
-memory_floor_facts() {
-	local MEMORY_NOTE MEMORY_WHY
-	memory_floor_note "${F[name]}"
-	F[ram.out]=$MEMORY_NOTE F[ram.tried]=''
-	case $MEMORY_NOTE in
-	full) F[ram.full]=$MEMORY_WHY ;;
-	person) F[ram.tried]=$MEMORY_WHY ;;
-	esac
-}
-# memory_floor_has_given_up NAME: is the RAM leg out because memory was short?
-memory_floor_has_given_up() {
-	local MEMORY_NOTE MEMORY_WHY
-	memory_floor_note "$1"
-	[[ $MEMORY_NOTE == @(memory|room) ]]
 }
 
 # memory_floor_arm NAME: starts or restarts the service that watches the memory, if MEMORY_FLOOR

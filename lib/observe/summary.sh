@@ -4,8 +4,8 @@
 # every verb takes is in observe/facts.sh.
 # shellcheck shell=bash
 
-need config/conf core/lock core/log core/paths decide/health notes/adopted notes/removals
-need observe/facts world/md-state
+need config/conf core/lock core/log core/paths decide/health notes/adopted notes/ram-out
+need notes/removals observe/facts world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -122,10 +122,10 @@ summary_monitor() {
 
 # summary_detail: sets what is remembered of earlier runs, and of the disk legs that have left in
 # this boot; F[unit.text], the last status line of the array's unit; F[root]; and who has taken the
-# RAM leg out of the running array (memory_floor_facts). After summary_array.
+# RAM leg out of the running array (ram_out_facts). After summary_array.
 summary_detail() {
 	need notes/legs-seen notes/memory-floor observe/before-look world/systemd
-	memory_floor_facts
+	ram_out_facts
 	F[root]=yes F[unit.text]=''
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0

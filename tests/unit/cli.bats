@@ -525,7 +525,7 @@ goes() {
 			ramraid_with '
 				array_lock() { :; }
 				attach_check_() { F[ram.state]=none; }
-				hotplug_is_released() { return 1; }
+				ram_out_is_released() { return 1; }
 				hotplug_tried() { :; }
 				attach_here() { F[ram.state]=$COMES_TO LOOP_NO_RAM=why LOOP_PRINT=x; }
 				attach_hand_over_() { :; }' attach data

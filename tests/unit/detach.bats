@@ -34,7 +34,7 @@ everything() { (cd "$R" && find etc run -type f ! -path '*/.locks/*' -exec sha25
 @test "detach takes the RAM leg out, and notes that nothing shall put it back" {
 	verb detach data
 	assert_success
-	[[ -e $R/run/ramraid/data.detached && ! -e $R/run/ramraid/data.ram ]]
+	[[ $(<"$R/run/ramraid/data.detached") == person && ! -e $R/run/ramraid/data.ram ]]
 	[[ $(steps) == *'--fail /dev/rd0'*'--remove /dev/rd0'*'rapiddisk detach'* ]] ||
 		fail "$(steps)"
 }

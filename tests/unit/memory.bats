@@ -102,7 +102,7 @@ watched() { # FLOOR: what cmd_memory does before its loop
 	[[ $(calls | grep -v -e state/ -e ^logger) == 'mdadm --manage /dev/md127 --fail /dev/rd0
 mdadm --manage /dev/md127 --remove /dev/rd0
 echo rapiddisk detach 0 /sys/kernel/rapiddisk/mgmt ' ]] || fail "$(calls)"
-	memory_floor_has_given_up data
+	ram_out_is_short data
 	F[retry]=no
 	facts_observe
 	hotplug_facts
@@ -136,7 +136,7 @@ gives_up() { # once the configuration can't be used any more
 	watched 512M
 	mem 100
 	cp "$R/run/ramraid/data.ram" "$BATS_TEST_TMPDIR/note"
-	memory_floor_note_given_up data
+	ram_out_note data memory
 	for _ in 1 2 3; do cmd_memory_look data; done
 	[[ $MEMORY_ACT == give ]]
 	transitions_begin data
@@ -162,7 +162,7 @@ gives_up() { # once the configuration can't be used any more
 	watched 512M
 	leaves rd0
 	rm "$R/run/ramraid/data.ram"
-	memory_floor_note_given_up data
+	ram_out_note data memory
 	mem 700 # the floor, a quarter more, and a leg of 99 MiB
 	cmd_memory_look data
 	[[ $MEMORY_HIGH == 0 ]]
@@ -240,16 +240,16 @@ gives_up() { # once the configuration can't be used any more
 @test "an attach that fails after a detach leaves its reason, and the RAM leg stays taken out" {
 	: >"$R/run/ramraid/data.detached"
 	F[name]=data
-	memory_floor_facts
+	ram_out_facts
 	[[ ${F[ram.out]} == person && -z ${F[ram.tried]} && -z ${F[ram.full]-} ]]
-	memory_floor_note_tried data 'no module'
-	memory_floor_facts
+	ram_out_note data person 'no module'
+	ram_out_facts
 	[[ ${F[ram.out]} == person && ${F[ram.tried]} == 'no module' && -z ${F[ram.full]-} ]]
-	memory_floor_note_full data 'too large'
-	memory_floor_facts
+	ram_out_note data full 'too large'
+	ram_out_facts
 	[[ ${F[ram.out]} == full && -z ${F[ram.tried]} && ${F[ram.full]} == 'too large' ]]
 	rm "$R/run/ramraid/data.detached"
-	memory_floor_facts
+	ram_out_facts
 	[[ -z ${F[ram.out]} && -z ${F[ram.tried]} ]]
 }
 

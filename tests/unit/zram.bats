@@ -665,7 +665,7 @@ than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 }
 
 @test "a RAM leg that was given up at its limit is made again only when a person asks for it" {
-	local MEMORY_NOTE MEMORY_WHY COPY_WHY='' LOOP_MADE=yes
+	local RAM_OUT RAM_OUT_WHY COPY_WHY='' LOOP_MADE=yes
 	md_drop() { called drop "$@"; }
 	ramdisk_drop() { called give back; }
 	copy_stop() { :; }
@@ -675,8 +675,8 @@ than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 	F[ram.state]=none F[ram.node]='' F[ram.full]=''
 	action_choose
 	[[ $ACTION == 'done' && $WHY == "there is no RAM leg: $FULL" ]] || fail "$WHY"
-	memory_floor_note data
-	[[ $MEMORY_NOTE == full && $MEMORY_WHY == "$FULL" ]]
+	ram_out_read data
+	[[ $RAM_OUT == full && $RAM_OUT_WHY == "$FULL" ]]
 	unset -v 'F[failed.make-ram]'
 	hotplug_look() { :; }
 	hotplug_facts
@@ -704,10 +704,10 @@ than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 }
 
 @test "status, check and notifications say why a RAM leg was given up at its limit, and what helps" {
-	local STATUS_WORD='' old new LEG MEMORY_NOTE MEMORY_WHY
+	local STATUS_WORD='' old new LEG RAM_OUT RAM_OUT_WHY
 	array none 0 0 0 0
 	F[ram.node]='' F[root]=yes
-	memory_floor_note_full data "$FULL"
+	ram_out_note data full "$FULL"
 	leg_ram
 	[[ $LEG == lost ]]
 	summary_word

@@ -4,9 +4,9 @@
 
 need cmd/check/findings cmd/check/legs cmd/check/record config/conf core/paths core/text
 need decide/action decide/below decide/health decide/leg decide/leg-alone decide/strangers
-need notes/legs-seen notes/memory-floor observe/all-disks observe/before-look report/advice
-need world/disk world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note
-need world/smart world/stable-name world/systemd
+need notes/legs-seen notes/memory-floor notes/ram-out observe/all-disks observe/before-look
+need report/advice world/disk world/md world/md-state world/ramdisk world/ramdisk-brd
+need world/ramdisk-note world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -262,7 +262,7 @@ check_running_ram_leg() {
 		found="that ${F[leg.ram.dev]} is not there" \
 			cure="bring it back, then: ramraid attach $CHECK_ARRAY"
 	! health_is_too_small || check_legs_blocks
-	memory_floor_facts
+	ram_out_facts
 	[[ ${F[ram.out]} != full ]] ||
 		found="none: ${F[ram.full]}" cure="give it more memory (RAM_LIMIT), or use another \
 kind (RAM); then: ramraid attach $CHECK_ARRAY"

@@ -2,7 +2,7 @@
 # for each array that needs one.
 # shellcheck shell=bash
 
-need act/array-lock config/conf core/cli core/paths
+need act/array-lock config/conf core/cli core/paths notes/ram-out notes/refusal
 
 declare -gA F # the facts: decide/facts.list
 
@@ -57,7 +57,7 @@ cmd_hotplug_one() { # NAME
 	conf_load "$1" || return 0
 	[[ ${CONF[HOTPLUG]} == yes ]] || return 0
 	# An array that is stopped, and was not refused, stays stopped: its disks need not be read.
-	[[ -e $RUN/$1.refused ]] || ! hotplug_is_stopped "${CONF[UUID]}" || return 0
+	refusal_is_noted "$1" || ! hotplug_is_stopped "${CONF[UUID]}" || return 0
 	before_look_configured "$1"
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe
@@ -68,7 +68,7 @@ cmd_hotplug_one() { # NAME
 		hotplug_facts
 		# An array that a person has started while its unit is stopped is left to that
 		# person.
-		hotplug_is_released "$1" || ! hotplug_is_due "$1" || ! systemd_unit_is_up "$1" ||
+		ram_out_is_released "$1" || ! hotplug_is_due "$1" || ! systemd_unit_is_up "$1" ||
 			systemd_start_mend "$1"
 		;;
 	esac

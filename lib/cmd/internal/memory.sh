@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 
 need act/array-lock act/detach-ram act/transitions act/whole-since config/conf config/conf-need
-need core/cli core/log core/paths core/quantity decide/health notes/memory-floor observe/before-look
-need observe/facts world/md-state world/ramdisk world/ramdisk-memory world/ramdisk-note
-need world/systemd
+need core/cli core/log core/paths core/quantity decide/health notes/memory-floor notes/ram-out
+need observe/before-look observe/facts world/md-state world/ramdisk world/ramdisk-memory
+need world/ramdisk-note world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -52,7 +52,7 @@ cmd_memory_look() {
 	if [[ -n $RAM_NODE ]]; then
 		! ramdisk_note_gives_back "$1" || state=leg
 		((RAM_AVAILABLE >= MEMORY_FLOOR)) || answer=yes
-	elif memory_floor_has_given_up "$1"; then
+	elif ram_out_is_short "$1"; then
 		state=given
 		! cmd_memory_has_room_ || answer=yes
 	fi
@@ -78,7 +78,7 @@ cmd_memory_give_() { # NAME
 # stays, and says why; says nothing if the look with the lock held finds that it no longer has to
 # go. A configuration that somebody is editing does not keep it: what it was started with counts.
 cmd_memory_give_up() {
-	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE MEMORY_NOTE MEMORY_WHY
+	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_AVAILABLE RAM_OUT RAM_OUT_WHY
 	local floor=${CONF[MEMORY_FLOOR]}
 	array_lock_first "$1" 5
 	conf_need_started "$1"
@@ -88,8 +88,8 @@ cmd_memory_give_up() {
 	# was ended between the note and giving the memory back, this one finishes it.
 	ramdisk_note_read "$1"
 	ramdisk_memory_available
-	memory_floor_note "$1"
-	[[ ${F[array.state]} == active && -n $RAM_NODE && $MEMORY_NOTE == @(|memory|room) ]] &&
+	ram_out_read "$1"
+	[[ ${F[array.state]} == active && -n $RAM_NODE && $RAM_OUT == @(|memory|room) ]] &&
 		ramdisk_note_gives_back "$1" && ((RAM_AVAILABLE < MEMORY_FLOOR)) || return
 	{ health_only_copy || detach_ram_is_beside; } && {
 		log_warning "$1: memory is short, but the RAM leg is the only good copy: keeping it"
@@ -98,9 +98,9 @@ cmd_memory_give_up() {
 	log_notice "$1: less than MEMORY_FLOOR=$floor \
 ($(quantity_show_bytes "$MEMORY_FLOOR")) of memory is available: giving the RAM leg up"
 	# This comes first; otherwise hot-plug would make a new one.
-	memory_floor_note_given_up "$1" || return
+	ram_out_note "$1" memory || return
 	detach_ram "$1" || {
-		rm -f "$RUN/$1.detached"
+		ram_out_forget "$1"
 		return 1
 	}
 	whole_since_look
@@ -112,8 +112,8 @@ cmd_memory_give_up() {
 cmd_memory_take_() { # NAME
 	memory_floor_taken
 	# Otherwise a person is at work on the array, or has been.
-	array_lock_is_free "$1" && memory_floor_has_given_up "$1" || return 0
+	array_lock_is_free "$1" && ram_out_is_short "$1" || return 0
 	log_notice "$1: there is room for the RAM leg again: rebuilding it"
-	memory_floor_note_room "$1"
-	systemd_start_mend "$1" || memory_floor_note_given_up "$1"
+	ram_out_note "$1" room
+	systemd_start_mend "$1" || ram_out_note "$1" memory
 }

@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/hotplug act/notify act/transitions cmd/attach config/conf-need core/act
-need core/cli core/log core/paths decide/action notes/memory-floor observe/before-look observe/facts
+need core/cli core/log core/paths decide/action notes/memory-floor notes/ram-out observe/before-look
+need observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
@@ -29,7 +30,7 @@ cmd_mend() {
 	}
 	before_look_configured "$NAME"
 	facts_observe
-	if hotplug_is_released "$NAME"; then
+	if ram_out_is_released "$NAME"; then
 		log_notice "$NAME: is being released; to go on: ramraid release $NAME; to keep it: \
 ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 		return
@@ -59,7 +60,7 @@ mend_end_() {
 	for key in "${!F[@]}"; do
 		[[ $key != @(failed|veto).@(readd|add-leg).* ]] || unset -v "F[$key]"
 	done
-	[[ -z $LOOP_NO_RAM ]] || memory_floor_has_given_up "$NAME" ||
+	[[ -z $LOOP_NO_RAM ]] || ram_out_is_short "$NAME" ||
 		notify warning ram-lost '' "$NAME: there is no RAM leg, and reads are as slow as \
 the disks: $LOOP_NO_RAM. When that is fixed: ramraid attach $NAME"
 	transitions_tell "$NAME"
