@@ -38,7 +38,7 @@ detach_ram() {
 	in_sync | recovering | faulty)
 		# Before md_drop, so that a power cut right after it doesn't find "only the RAM leg"
 		# in the record.
-		[[ -n $DRY_RUN ]] || witness_update_witness
+		[[ -n $DRY_RUN ]] || witness_update_or_go_on
 		md_drop "${F[array.md]}" "${F[ram.node]}" || {
 			facts_observe
 			# The last disk leg has failed meanwhile, so this starts over.

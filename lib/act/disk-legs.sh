@@ -110,7 +110,7 @@ disk_legs_stop_inactive() { md_stop "${F[array.md]}" || {
 
 # Records which legs are in the array, before md may write for the first time.
 disk_legs_make_writable() {
-	witness_update_witness
+	witness_update_or_go_on
 	md_make_writable "${F[array.md]}" || {
 		LOOP_ERROR='mdadm --readwrite failed'
 		return 1

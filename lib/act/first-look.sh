@@ -35,7 +35,7 @@ first_look_is_used() {
 # The monitor of the array may not have recorded them yet.
 first_look_note_leavers_() {
 	first_look_has_leavers || return 0
-	witness_update_witness
+	witness_update_or_go_on
 	facts_observe
 	[[ ${F[mend]-} != yes ]] || hotplug_look
 }

@@ -172,7 +172,7 @@ ramraid attach ${F[name]}"
 		# At once, because not every path from here writes the record again.
 		# shellcheck disable=SC2034 # witness_update's
 		WITNESS_UPDATE_UNWATCHED=yes
-		witness_update_witness
+		witness_update_or_go_on
 	}
 	ram_leg_note
 	hotplug_arm
@@ -228,7 +228,7 @@ $GATE_WHY"
 		loop_watch_
 		# No monitor has watched until now.
 		facts_observe
-		witness_update_witness
+		witness_update_or_go_on
 		;;
 	fail)
 		hotplug_arm # a disk that is missing may come

@@ -8,8 +8,8 @@ need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/r
 need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
 need config/conf-need core/act core/cli core/clock core/log core/paths core/text core/uninterrupted
 need decide/health decide/leg decide/membership-plan notes/removals observe/before-look
-need observe/facts report/progress-line world/disk world/disk-find world/md world/md-state
-need world/stable-name world/superblock
+need observe/facts observe/look report/progress-line world/disk world/disk-find world/md
+need world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -25,7 +25,7 @@ membership_look() {
 	removals_settle "${MEMBERS[@]}"
 	MEMBERSHIP_STRANGERS=()
 	membership_add_strangers_ "$1"
-	before_look_running "$1"
+	look_at_running "$1"
 	left_check_end
 	before_look_times || F[conf.member_timeout]=30
 	for node in ${F[array.strangers]}; do
@@ -189,7 +189,7 @@ the array goes on with every disk that was good. To go on: $MEMBERSHIP_AGAIN"
 }
 
 membership_done_() { # NAME
-	witness_update_witness
+	witness_update_or_go_on
 	whole_since_update
 	removals_write "$1" "${CONF[UUID]}"
 	conf_need_keep "$1"

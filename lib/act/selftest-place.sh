@@ -71,7 +71,7 @@ selftest_place_room_() { # FOLDER
 # selftest_place_array BLOCK: makes the two loop devices, with blocks of BLOCK bytes, and the array
 # on them, without a RAM leg. Sets MEMBERS to the devices. Returns 1 when it could not make them.
 selftest_place_array() {
-	local file LOOP_NODE MD_HOMEHOST=selftest SELFTEST_UUID \
+	local file LOOP_DEVICE_NODE MD_HOMEHOST=selftest SELFTEST_UUID \
 		bytes=$((SELFTEST_LEG + (1 + RANDOM % 255) * 4096))
 	MEMBERS=()
 	selftest_record_uuid
@@ -79,7 +79,7 @@ selftest_place_array() {
 	for file in A B; do
 		truncate --size="$bytes" -- "$SELFTEST_FOLDER/$file" || return 1
 		loop_device_make "$SELFTEST_FOLDER/$file" "$1" || return 1
-		MEMBERS+=("/dev/$LOOP_NODE")
+		MEMBERS+=("/dev/$LOOP_DEVICE_NODE")
 	done
 	# The claim comes before there is a superblock that mdadm could find.
 	claim_text "$SELFTEST_UUID" | act_file "$(claim_file "$SELFTEST_NAME")" || return 1
@@ -126,15 +126,15 @@ fuser $LOCKS/selftest.alive"
 
 # Removes the array, then what it is made of, and last the folder, which tells whose they are.
 selftest_place_clear_() { # FOLDER
-	local node LOOP_NODES
+	local node LOOP_DEVICE_NODES
 	loop_device_of "$1"
-	for node in "${LOOP_NODES[@]}"; do selftest_place_stop_ "$node" "$1" || return; done
+	for node in "${LOOP_DEVICE_NODES[@]}"; do selftest_place_stop_ "$node" "$1" || return; done
 	selftest_place_stop_empty_ "$1" || return
 	{ ramdisk_drop "$SELFTEST_NAME" && selftest_place_strays_ "$1"; } || {
 		log_error 'ramraid: the ramdisk of the self-test is still in use'
 		return 1
 	}
-	for node in "${LOOP_NODES[@]}"; do
+	for node in "${LOOP_DEVICE_NODES[@]}"; do
 		loop_device_drop "$node" "$1" || {
 			log_error "ramraid: /dev/$node of the self-test is still in use"
 			return 1

@@ -9,7 +9,7 @@
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
 need core/quantity core/text decide/health decide/leg decide/readd notes/legs-seen notes/ram-out
-need notes/refusal observe/before-look observe/facts world/disk world/md-state world/ramdisk
+need notes/refusal observe/facts observe/look world/disk world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -64,7 +64,7 @@ transitions_note_() { # NAME
 transitions_look_() { # NAME
 	local i key busy='' word
 	local -A old=() new=()
-	before_look_again "$1"
+	look_again "$1"
 	[[ ${F[array.state]} == active ]] || return 0
 	! [[ -e $RUN/$1.told ]] || while read -r word key; do
 		old[${key:-none}]=$word

@@ -45,7 +45,7 @@ $HISTORY_SECONDS $HISTORY_RATE $HISTORY_READS $HISTORY_DISK_READS"$'\n' ||
 # has changed.
 whole_since_look() {
 	facts_observe
-	witness_update_witness
+	witness_update_or_go_on
 	whole_since_update ''
 }
 

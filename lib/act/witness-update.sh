@@ -292,18 +292,18 @@ witness_update_filled_() {
 	done
 }
 
-# witness_update_witness: the same, for callers that go on without a record: it is enough that
-# witness_update has said so.
-witness_update_witness() { witness_update || :; }
+# witness_update_or_go_on: calls witness_update, and returns 0 even if the record could not be
+# written: for callers that go on without it. It is enough that witness_update has said so.
+witness_update_or_go_on() { witness_update || :; }
 
-# witness_update_if_changed: witness_update_witness, unless the legs in sync are those that this
+# witness_update_if_changed: witness_update_or_go_on, unless the legs in sync are those that this
 # program wrote down last. For the moment before the gate opens, when all that matters is that the
 # record names no leg that has left: the next record brings the event counts up to date.
 WITNESS_UPDATE_WRITTEN='' WITNESS_UPDATE_NOW='' WITNESS_UPDATE_UNWATCHED=''
 witness_update_if_changed() {
 	local NODES COMPLETE
 	witness_update_members_now_
-	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || witness_update_witness
+	[[ $WITNESS_UPDATE_NOW == "$WITNESS_UPDATE_WRITTEN" ]] || witness_update_or_go_on
 }
 
 # Sets WITNESS_UPDATE_NOW, and the caller's NODES and COMPLETE.

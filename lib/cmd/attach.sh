@@ -3,7 +3,8 @@
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/uninterrupted notes/memory-floor
-need notes/ram-out observe/before-look observe/facts world/disk world/ramdisk world/systemd
+need notes/ram-out observe/before-look observe/facts observe/look world/disk world/ramdisk
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -51,7 +52,7 @@ to keep the mirror: ramraid adopt $NAME /dev/${F[array.md]}" "$EX_REFUSED"
 attach_check_() {
 	[[ ${CONF[RAM]} != none ]] ||
 		log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
-	before_look_running "$NAME"
+	look_at_running "$NAME"
 	[[ -z ${F[kernel.flaw]} ]] || disk_is_unused "${F[array.md]}" ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt while \
 something reads the array: ${F[kernel.flaw]}. Unmount it first, or reboot" "$EX_REFUSED"

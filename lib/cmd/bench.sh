@@ -1,9 +1,8 @@
 # ramraid bench: what a running mirror and its legs read in a second.
 # shellcheck shell=bash
 
-need config/conf-need core/cli core/json core/log core/paths core/text core/trust \
-	observe/before-look
-need report/bench
+need config/conf-need core/cli core/json core/log core/paths core/text core/trust
+need observe/look report/bench
 # Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults notes/legs-seen observe/outside
 
@@ -29,7 +28,7 @@ cmd_bench() {
 	cmd_bench_programs
 	conf_need "$NAME"
 	cli_root
-	before_look_running "$NAME"
+	look_at_running "$NAME"
 	cmd_bench_rows
 	rows=${#BENCH_ROLE[@]}
 	[[ -z ${OPT[writes]-} ]] || cmd_bench_folder "${OPT[writes]}"

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
-need core/text notes/memory-floor observe/before-look report/estimate world/disk world/disk-find
+need core/text notes/memory-floor observe/look report/estimate world/disk world/disk-find
 need world/kernels world/ramdisk world/ramdisk-memory world/ramdisk-note world/ramdisk-zram
 need world/sample
 # Other files need these later, when an upgrade of the package may already have taken them away.
@@ -115,7 +115,7 @@ cmd_estimate_name_of_() { # NODE
 cmd_estimate_array_() { # NAME
 	conf_need "$1"
 	cli_root
-	before_look_running "$1"
+	look_at_running "$1"
 	ESTIMATE[kind]=array ESTIMATE[node]=${F[array.md]}
 	ESTIMATE[bytes]=$(disk_bytes "${F[array.md]}") TARGET=$DEV/${F[array.md]}
 }

@@ -4,8 +4,8 @@
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
 need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
 need core/uninterrupted notes/memory-floor notes/ram-out observe/before-look observe/facts
-need world/disk world/disk-find world/md world/md-state world/ramdisk world/ramdisk-memory
-need world/ramdisk-note
+need observe/look world/disk world/disk-find world/md world/md-state world/ramdisk
+need world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -51,7 +51,7 @@ wait $1), type this again" "$EX_TRY_AGAIN"
 # done. If no disk leg has grown, it says so and leaves PLAN empty.
 resize_look() {
 	local VALUE
-	before_look_running "$1"
+	look_at_running "$1"
 	left_check_end
 	before_look_times || F[conf.member_timeout]=30
 	WRONG=() PLAN=() RESIZE_NEW='' RESIZE_BY=''
@@ -164,7 +164,7 @@ resize_do() {
 		detach_ram "$1"
 		detach_ram_give_back "$1"
 		facts_observe
-		witness_update_witness
+		witness_update_or_go_on
 	fi
 	[[ ${F[array.readauto]} != yes ]] || md_make_writable "$md"
 	uninterrupted_begin

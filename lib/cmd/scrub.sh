@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/left-check act/notify config/conf-faults config/conf-need core/act core/cli
-need core/log core/paths core/uninterrupted notes/legs-seen observe/before-look observe/outside
-need report/progress-line world/md world/md-check
+need core/log core/paths core/uninterrupted notes/legs-seen observe/before-look observe/look
+need observe/outside report/progress-line world/md world/md-check
 
 declare -gA F # the facts: decide/facts.list
 
@@ -26,7 +26,7 @@ cmd_scrub() {
 	conf_need "$NAME"
 	cli_root
 	paths_run
-	before_look_running "$NAME"
+	look_at_running "$NAME"
 	left_check_end
 	scrub_can_begin "$NAME"
 	bytes=$(md_bytes "${F[array.md]}") ||

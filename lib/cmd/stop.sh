@@ -112,7 +112,7 @@ stop_array() {
 		return
 	fi
 	facts_observe
-	[[ ${F[array.state]} == absent ]] || witness_update_witness
+	[[ ${F[array.state]} == absent ]] || witness_update_or_go_on
 	whole_since_update ended
 	systemd_stop_monitor "$md" ||
 		log_notice "$1: its monitor could not be stopped; it has nothing left to watch"

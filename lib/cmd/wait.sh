@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 need act/array-lock config/conf-need core/cli core/clock core/log core/quantity decide/health
-need observe/before-look observe/facts report/progress-line world/systemd
+need observe/before-look observe/facts observe/look report/progress-line world/systemd
 # Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults notes/legs-seen observe/outside
 
@@ -41,7 +41,7 @@ wait_whole() {
 		}
 		wait_over_ "$1" "$state" && {
 			# It may be whole with other disks, if somebody has replaced one meanwhile.
-			before_look_again "$1"
+			look_again "$1"
 			! health_is_whole || continue
 			progress_line_end "$shown"
 			wait_result_ "$1"
@@ -69,7 +69,7 @@ wait_disks() {
 		! wait_over_ "$1" "$state" || break
 		sleep 0.5
 	done
-	before_look_again "$1"
+	look_again "$1"
 	health_lost
 	[[ ${F[array.state]} == active && -z $LOST$LACKING ]] || wait_result_ "$1"
 }

@@ -9,12 +9,12 @@ need decide/strangers
 declare -gA F # the facts: decide/facts.list
 
 # seconds to wait for it with MEMBER_TIMEOUT=infinity: the array can do without it
-readonly DECIDE_DEVICE_MOST=300
+readonly RAM_DEVICE_MOST=300
 
 ram_device_time_is_up_() {
 	local most=${F[conf.member_timeout]}
 	[[ $ACTION_EVENTUALLY != eventually ]] || return 0
-	[[ $most != infinity ]] || most=$DECIDE_DEVICE_MOST
+	[[ $most != infinity ]] || most=$RAM_DEVICE_MOST
 	((${F[waited]} >= most))
 }
 

@@ -2,9 +2,8 @@
 # is its configuration, the witness of its last run, a rescue image, and this kernel's flaws.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/log core/paths core/quantity notes/adopted notes/old-name
-need notes/rescue-record notes/selftest-record notes/witness notes/witness-copy observe/facts
-need world/kernels
+need config/conf core/log core/paths core/quantity notes/adopted notes/old-name notes/rescue-record
+need notes/selftest-record notes/witness notes/witness-copy observe/facts world/kernels
 
 declare -gA F # the facts: decide/facts.list
 
@@ -13,40 +12,6 @@ before_look_configured() {
 	facts_of_conf "$1"
 	before_look_remembered
 	before_look_kernel_
-}
-
-# before_look_running NAME: calls before_look_configured, and takes the first look at an array that
-# has to run: ends the program when it does not.
-before_look_running() {
-	before_look_configured "$1"
-	facts_observe
-	[[ ${F[array.state]} == active ]] ||
-		die "$1: is not running; type: ramraid start $1" "$EX_INACTIVE"
-}
-
-# before_look_again NAME: looks again at an array: at md, at its record, and at its configuration,
-# from which somebody else may have taken a disk meanwhile (replace, apply, a person). With the old
-# members, a disk that was replaced would count as lost.
-before_look_again() {
-	local try
-	for try in 1 2 3; do
-		before_look_witness
-		facts_observe
-		before_look_has_other_members_ "$1" || return 0
-		conf_need_started "$1"
-		before_look_configured "$1"
-	done
-	facts_observe
-}
-
-# Does the configuration name members other than those in the facts? The answer is no if it can't be
-# read.
-before_look_has_other_members_() { # NAME
-	local i before=''
-	local -A CONF=()
-	local -a MEMBERS=() REQUIRED_BY=() CONF_ERRORS=() CONF_WARNINGS=() CONF_NOTES=()
-	for ((i = 0; i < ${F[members]}; i++)); do before+=" ${F[leg.$i.dev]}"; done
-	conf_load "$1" && [[ " ${MEMBERS[*]}" != "$before" ]]
 }
 
 # before_look_remembered: sets the facts that were written down about earlier runs of the array.

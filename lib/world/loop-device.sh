@@ -7,38 +7,38 @@ need core/act core/bounded core/clock core/log core/paths
 loop_device_can_be_had() { modprobe -q loop || [[ -e $SYS/module/loop || -e $SYS/block/loop0 ]]; }
 
 # loop_device_make FILE BLOCK: makes a loop device that has FILE's contents and logical blocks of
-# BLOCK bytes. Sets LOOP_NODE to its node. Returns 1 when it can't be made.
+# BLOCK bytes. Sets LOOP_DEVICE_NODE to its node. Returns 1 when it can't be made.
 loop_device_make() {
 	local path
-	LOOP_NODE=''
+	LOOP_DEVICE_NODE=''
 	log_info "+ losetup --find --show --sector-size $2 $1"
 	path=$(losetup --find --show --sector-size "$2" -- "$1") || return 1
-	LOOP_NODE=${path##*/}
-	[[ $LOOP_NODE == loop+([0-9]) ]]
+	LOOP_DEVICE_NODE=${path##*/}
+	[[ $LOOP_DEVICE_NODE == loop+([0-9]) ]]
 }
 
-# loop_device_of FOLDER: sets LOOP_NODES to the devices whose files are in FOLDER. Only root may
-# write to FOLDER, so whoever made the folder made these devices, too.
+# loop_device_of FOLDER: sets LOOP_DEVICE_NODES to the devices whose files are in FOLDER. Only root
+# may write to FOLDER, so whoever made the folder made these devices, too.
 loop_device_of() {
 	local file files=()
 	for file in "$1"/*; do [[ ! -f $file || -L $file ]] || files+=("$file"); done
 	loop_device_behind "${files[@]}"
 }
 
-# loop_device_behind FILE…: sets LOOP_NODES to the devices that have one of these files, or device
-# nodes, behind them. It compares inode and file system, and not the path that the kernel gives,
-# which is a path in the mount namespace of whoever made the device (d_path() in linux fs/d_path.c;
-# case "selftest"). Each run of a unit has a namespace of its own. Any user may have one too, and
-# can give a file there any name.
+# loop_device_behind FILE…: sets LOOP_DEVICE_NODES to the devices that have one of these files, or
+# device nodes, behind them. It compares inode and file system, and not the path that the kernel
+# gives, which is a path in the mount namespace of whoever made the device (d_path() in linux
+# fs/d_path.c; case "selftest"). Each run of a unit has a namespace of its own. Any user may have
+# one too, and can give a file there any name.
 loop_device_behind() {
 	local node identity behind=' ' file
-	LOOP_NODES=()
+	LOOP_DEVICE_NODES=()
 	for file; do
 		behind+="$(stat -c '%Hd:%Ld:%i' -- "$file" 2>/dev/null) " || :
 	done
 	[[ $behind == *[0-9]* ]] || return 0
 	while read -r node identity; do
-		[[ -z $identity || $behind != *" $identity "* ]] || LOOP_NODES+=("$node")
+		[[ -z $identity || $behind != *" $identity "* ]] || LOOP_DEVICE_NODES+=("$node")
 	done < <(loop_device_each_ | sort -V)
 }
 
@@ -70,10 +70,10 @@ loop_device_drop() {
 	clock_until 15 0.3 loop_device_is_gone_ "$1" "$2"
 }
 loop_device_is_gone_() { # NODE FOLDER
-	local LOOP_NODES
+	local LOOP_DEVICE_NODES
 	loop_device_of "$2"
-	[[ " ${LOOP_NODES[*]} " == *" $1 "* ]] || return 0
+	[[ " ${LOOP_DEVICE_NODES[*]} " == *" $1 "* ]] || return 0
 	act losetup --detach "/dev/$1" || :
 	loop_device_of "$2"
-	[[ " ${LOOP_NODES[*]} " != *" $1 "* ]]
+	[[ " ${LOOP_DEVICE_NODES[*]} " != *" $1 "* ]]
 }

@@ -187,9 +187,9 @@ md_remove_gone() {
 	local VALUE file=$SYS/block/$1/md/dev-$2/state
 	md_state_read "$1" "dev-$2/state"
 	[[ ,$VALUE, == *,faulty,* ]] || act_write "$file" faulty || return
-	md_retry_ md_let_go_ "$file"
+	md_retry_ md_release_ "$file"
 }
-md_let_go_() { [[ ! -e $1 ]] || act_write "$1" remove; }
+md_release_() { [[ ! -e $1 ]] || act_write "$1" remove; }
 
 # md_slots MD: prints how many slots the array has (md_state_read_slots).
 md_slots() {

@@ -127,9 +127,9 @@ openers_programs_each_() {
 # exports. These open a device without a claim, so no list of holders shows them. Only root can
 # export anything, so the path of an export is trusted.
 openers_kernel_() {
-	local file path what NODE LOOP_NODES
+	local file path what NODE LOOP_DEVICE_NODES
 	loop_device_behind "${nodes[@]/#/$DEV/}"
-	((${#LOOP_NODES[@]} == 0)) || printf 'the loop device %s\n' "${LOOP_NODES[@]}"
+	((${#LOOP_DEVICE_NODES[@]} == 0)) || printf 'the loop device %s\n' "${LOOP_DEVICE_NODES[@]}"
 	for file in "$SYS"/kernel/config/nvmet/subsystems/*/namespaces/*/device_path \
 		"$SYS"/kernel/config/target/core/*/*/udev_path; do
 		path=''

@@ -27,7 +27,7 @@ sub update {
 	step( $label, $s );
 }
 
-# witness_update_witness, witness_write.
+# witness_update_or_go_on, witness_write.
 sub write_witness {
 	my $s      = shift;
 	my $events = 0;

@@ -364,7 +364,7 @@ takes_out() { [[ $output == *"--fail /dev/sdc --remove /dev/sdc"* ]]; }
 
 @test "the end of a change is reported, with a message if the array lacks something" {
 	libraries
-	witness_update_witness() { :; }
+	witness_update_or_go_on() { :; }
 	whole_since_update() { :; }
 	removals_write() { called left "$@"; }
 	conf_need_keep() { :; }

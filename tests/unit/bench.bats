@@ -167,7 +167,7 @@ measured() {
 	cmd_bench_programs() { :; }
 	conf_need() { :; }
 	cli_root() { :; }
-	before_look_running() { :; }
+	look_at_running() { :; }
 	cmd_bench_folder() { :; }
 	bench_measure() {
 		called "$1" "$3" "${4%.ramraid-bench.*}"

@@ -46,7 +46,7 @@ refused() {
 }
 
 @test "the witness is written before md may write to the array" {
-	witness_update_witness() { called record; }
+	witness_update_or_go_on() { called record; }
 	disk_legs_make_writable
 	[[ $(calls) == $'record\nmdadm --readwrite /dev/md127' ]] || fail "$(calls)"
 	REFUSES=yes

@@ -297,7 +297,7 @@ array() {
 		>"$R/etc/ramraid/data.conf"
 	mkdir "$R/sys/class/block/md127/queue"
 	echo "$1" >"$R/sys/class/block/md127/queue/logical_block_size"
-	before_look_running() { F[array.md]=md127; }
+	look_at_running() { F[array.md]=md127; }
 	cli_root() { :; }
 }
 

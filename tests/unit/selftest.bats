@@ -420,7 +420,7 @@ killed() { # FOLDER
 }
 
 @test "a loop device is known by its file, not by a path, which may be that of another mount namespace" {
-	local folder=$R/etc/ramraid/state/.selftest LOOP_NODES
+	local folder=$R/etc/ramraid/state/.selftest LOOP_DEVICE_NODES
 	mkdir -p "$folder"
 	: >"$folder/A"
 	: >"$folder/B"
@@ -439,7 +439,7 @@ killed() { # FOLDER
 		esac
 	}
 	loop_device_of "$folder"
-	[[ ${LOOP_NODES[*]} == 'loop1 loop2' ]] || fail "${LOOP_NODES[*]}"
+	[[ ${LOOP_DEVICE_NODES[*]} == 'loop1 loop2' ]] || fail "${LOOP_DEVICE_NODES[*]}"
 }
 
 @test "an array without members that a killed test has left is stopped; any other in mdadm's map stays" {

@@ -130,7 +130,7 @@ answer_changed() {
 
 answer_record() {
 	facts_observe
-	witness_update_witness
+	witness_update_or_go_on
 	say ok
 }
 

@@ -4,8 +4,8 @@
 
 need act/array-lock act/detach-ram act/transitions act/whole-since config/conf config/conf-need
 need core/cli core/log core/paths core/quantity decide/health notes/memory-floor notes/ram-out
-need observe/before-look observe/facts world/md-state world/ramdisk world/ramdisk-memory
-need world/ramdisk-note world/systemd
+need observe/before-look observe/facts observe/look world/md-state world/ramdisk
+need world/ramdisk-memory world/ramdisk-note world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,7 +27,7 @@ cmd_memory() {
 RAM=${CONF[RAM]}"
 		return
 	fi
-	before_look_running "$NAME"
+	look_at_running "$NAME"
 	MEMORY_MD=${F[array.md]} \
 		MEMORY_FLOOR=$(quantity_bytes "${CONF[MEMORY_FLOOR]}" "$(ramdisk_memory_total)")
 	# A pipe that nobody writes to: reading from it waits without a process, which might not

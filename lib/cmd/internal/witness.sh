@@ -3,7 +3,7 @@
 
 need act/array-lock act/hotplug act/transitions act/whole-since act/witness-update config/conf
 need config/conf-need core/cli core/clock core/log core/paths decide/health observe/before-look
-need observe/facts world/md-state world/systemd
+need observe/facts observe/look world/md-state world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -130,13 +130,13 @@ cmd_witness_one() {
 			systemd_hold "$1"
 		}
 		# Nothing else reports what has changed meanwhile.
-		before_look_again "$1"
+		look_again "$1"
 		[[ $(cmd_witness_members) == "$before" ]] || continue
 		# Whoever is at work on the array notes that at the end.
 		! array_lock_is_free "$1" || whole_since_update
 		# This may wait; a leg that leaves meanwhile is not yet in the record.
 		transitions_tell "$1"
-		before_look_again "$1"
+		look_again "$1"
 		[[ $(cmd_witness_members) != "$before" ]] || break
 	done
 	return "${code:-0}"
