@@ -4,7 +4,9 @@
 #   check    prints what is wrong: a file that is called and not needed, or needed and not called;
 #            an arrow that runs back up; a private function called from outside; a call of a
 #            function that does not exist; a prefix that is not the file's; a file or a function
-#            that is too long, or a line that is too wide. Exit code 1 if there is anything.
+#            that is too long, or a line that is too wide; a file whose head does not begin with
+#            a sentence. Exit code 1 if there is anything.
+#   heads    prints for each file what it is for: the first sentence of its head
 #   needs    prints for each file what its "need" lines have to name
 #   map      prints the layers and the arrows between them, for dot(1)
 use strict;
@@ -27,6 +29,8 @@ my @LONG = map { "cmd/$_" } qw(start stop attach detach apply replace resize cre
 # The most lines of a file of lib/, and of a function, whose here-documents are not counted.
 my ($FILE_MOST, $FUNCTION_MOST) = (360, 48);
 my $COLUMNS_MOST = 100;
+# Of the first sentence of a file.
+my $HEAD_MOST = 200;
 
 my %level = map { $LAYERS[$_] => $_ } 0 .. $#LAYERS;
 my (%defined, %variable, %text, %needs, %calls, %prefixes, @wrong);
@@ -230,6 +234,11 @@ sub check {
 	}
 	my %prefix;
 	for my $file (@files) {
+		my $columns = length head_of($file);
+		push @wrong, "$file: the head does not begin with a sentence that says what it is for"
+			if !$columns;
+		push @wrong, "$file: the first sentence of the head has $columns columns, and $HEAD_MOST is the most"
+			if $columns > $HEAD_MOST;
 		my $own = $file =~ m{^cmd/check/(?!findings)([\w-]+)$} ? "check_$1"
 			: $file =~ s{.*/}{}r;
 		push @{ $prefix{ $own =~ tr/-/_/r } }, $file;
@@ -244,6 +253,21 @@ sub check {
 	}
 	print "$_\n" for @wrong;
 	return @wrong ? 1 : 0;
+}
+
+# head_of FILE: the first sentence of its first comment, nothing if that is none.
+sub head_of {
+	my @lines;
+	for (@{ $text{ $_[0] } }) {
+		last if !/^# (?!shellcheck )(.+)/;
+		push @lines, $1;
+	}
+	return "@lines" =~ /^(\S.*?[.?])(?: |$)/ ? $1 : '';
+}
+
+sub heads {
+	for my $file (@files) { print "$file: @{[head_of($file)]}\n" }
+	return 0;
 }
 
 sub needs {
@@ -277,6 +301,6 @@ sub map_of_rooms {
 	return 0;
 }
 
-my %modes = (check => \&check, needs => \&needs, map => \&map_of_rooms);
-my $mode = $modes{ $ARGV[0] // '' } or die "usage: perl tests/house.pl check|needs|map\n";
+my %modes = (check => \&check, heads => \&heads, needs => \&needs, map => \&map_of_rooms);
+my $mode = $modes{ $ARGV[0] // '' } or die "usage: perl tests/house.pl check|heads|needs|map\n";
 exit $mode->();

@@ -14,8 +14,8 @@ declare -gA F # the facts: decide/facts.list
 # seconds between two looks, and between two messages on the console
 readonly DETACH_RAM_LOOK=1 DETACH_RAM_TELL=20
 readonly DETACH_RAM_ASK=60 # seconds after that in which it is asked whether there can be an image
-readonly DETACH_RAM_PATIENCE=300
 # seconds for a disk to come back, at most, before the RAM leg is saved to a file
+readonly DETACH_RAM_PATIENCE=300
 # seconds after which an image that failed is tried again, or earlier if more KiB than that are free
 readonly DETACH_RAM_AGAIN=600 DETACH_RAM_ROOM=1024
 readonly DETACH_RAM_TRIES=2 # how often a disk that md gives up again is put back

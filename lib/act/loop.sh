@@ -16,10 +16,9 @@ declare -gA F # the facts: decide/facts.list
 # actions in all, and for each leg: far more than any array needs. The loop must end even if it does
 # not converge.
 readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
-readonly LOOP_STALL=20
-# seconds in which md has to begin a rebuild that is due (clock_stalls)
-readonly LOOP_COPY_STALL=300 # seconds in which a copy has to get on, likewise
-readonly LOOP_LOOK=0.5       # seconds between two looks
+# seconds in which md has to begin a rebuild that is due, and a copy has to get on (clock_stalls)
+readonly LOOP_STALL=20 LOOP_COPY_STALL=300
+readonly LOOP_LOOK=0.5 # seconds between two looks
 
 # What one run of the loop knows besides the facts; loop_begin_ resets most of it.
 #   LOOP_GATE        hold, open or fail: the last decision on the gate; the copy uses it, too

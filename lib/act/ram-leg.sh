@@ -194,7 +194,7 @@ ram_leg_watch_copy() {
 # ram_leg_mind_copy: called after a look. If, during a copy, the ramdisk has gone, or somebody else
 # has made it a member, ends the copy. A ramdisk that has become a member is taken out, and another
 # one is made: a piece that was on its way when the ramdisk joined is older than what md has written
-# since. Returns 1 when nothing was done.
+# since. Returns 1 when nothing was done, or the copy could not be stopped.
 ram_leg_mind_copy() {
 	local code=0
 	[[ ${F[copy.state]} != none && ${F[ram.state]} != attached ]] || return 1

@@ -128,14 +128,15 @@ End that first: ramraid stop $1; then type this again" "$EX_TRY_AGAIN"
 }
 
 # start_which: prints which device the chosen leg is (F[forced]).
-# start_is_still NAME WHICH: for after the answer and another look. Ends the program when the leg is
-# another device now, or may not be started any more: meanwhile somebody may have pulled the disk,
-# and another one may have got its name.
 start_which() {
 	local NUMBER leg=leg.${F[forced]}
 	legs_seen_number "${F[$leg.node]}"
 	printf '%s %s %s\n' "${F[$leg.node]}" "$NUMBER" "${F[$leg.device_uuid]}"
 }
+
+# start_is_still NAME WHICH: for after the answer and another look. Ends the program when the leg is
+# another device now, or may not be started any more: meanwhile somebody may have pulled the disk,
+# and another one may have got its name.
 start_is_still() {
 	action_choose
 	[[ $ACTION == assemble && $(start_which) == "$2" ]] ||

@@ -170,8 +170,8 @@ stop_end_start_() {
 readonly STOP_PATIENCE=60   # seconds for others to release the array
 readonly STOP_LOOK=5        # seconds between two looks at them
 readonly STOP_LAST_WORDS=30 # seconds that one has to end in good order
-readonly STOP_AFTER_KILL=10
 # seconds after which a killed process takes no further step, whatever it waits for in the kernel
+readonly STOP_AFTER_KILL=10
 
 # stop_lock_ NAME: takes the array's lock. Whoever is at work on the array has STOP_PATIENCE; after
 # that, a person has to try again. A machine that goes down has no other time, so it goes on.

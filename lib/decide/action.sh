@@ -1,5 +1,5 @@
-# The pure ring: from facts to one action. It reads no file, runs no command and asks no clock: all
-# that it knows is in F.
+# From the facts to one action: the pure ring. It reads no file, runs no command and asks no
+# clock: all that it knows is in F.
 # shellcheck shell=bash
 #
 # facts.list beside this file says what each fact is, and which file sets it. decide/safe-start.sh

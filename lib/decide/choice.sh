@@ -1,5 +1,5 @@
-# The pure ring: how a decision is recorded, and what rules an action out. All code that decides
-# about an array uses this.
+# How a decision is recorded, and what rules an action out. All code that decides about an array
+# uses this.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide/facts.list

@@ -1,5 +1,5 @@
-# The pure ring's part that says whether an array is whole, and if not, what it lacks. It is a file
-# of its own because "status" needs nothing else.
+# Whether an array is whole, and if not, what it lacks. It is a file of its own because "status"
+# needs nothing else of the pure ring.
 # shellcheck shell=bash
 
 declare -gA F # the facts: decide/facts.list

@@ -1,6 +1,6 @@
-# The pure ring's part that compares the histories of the disk legs: what their superblocks say
-# about each other, and what the witness says about them. What follows from that is decided
-# elsewhere, first of all in decide/safe-start.sh.
+# The histories of the disk legs, compared: what their superblocks say about each other, and what
+# the witness says about them. What follows from that is decided elsewhere, first of all in
+# decide/safe-start.sh.
 # shellcheck shell=bash
 
 need decide/give-up decide/leg-alone

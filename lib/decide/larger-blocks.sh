@@ -1,5 +1,5 @@
-# The pure ring: does what is on an array still work when the array's logical blocks grow from 512
-# to 4096 bytes? Anything that is not known to work counts as not working.
+# Whether what is on an array still works when its logical blocks grow from 512 to 4096 bytes.
+# Anything that is not known to work counts as not working.
 # shellcheck shell=bash
 
 need core/text

@@ -1,6 +1,5 @@
-# The pure ring's part that says in one word what state a leg is in. Code that judges a leg calls
-# this or, when only the running array matters, health_leg. It uses only the facts, as
-# decide/action.sh does.
+# The one word for the state of a leg. Code that judges a leg calls this or, when only the running
+# array matters, health_leg. It uses only the facts, as decide/action.sh does.
 # shellcheck shell=bash
 #
 # The words. In the running array, md's own: in_sync recovering faulty. For the device, whether or

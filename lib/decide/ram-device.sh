@@ -1,4 +1,4 @@
-# The pure ring's part for a device that RAM= names. It keeps its contents, so it may be put back by
+# What becomes of a device that RAM= names. It keeps its contents, so it may be put back by
 # bitmap, may be stale, and may even be the newest leg. This file uses only the facts, as
 # decide/action.sh does; leg.ram.* describe the device while it is in no array of ours.
 # shellcheck shell=bash

@@ -1,5 +1,5 @@
-# The pure ring's part that puts disk legs back into a running array: which, in what order, and
-# whether by bitmap. It uses only the facts, as decide/action.sh does.
+# Which disk legs are put back into a running array, in what order, and whether by bitmap. It uses
+# only the facts, as decide/action.sh does.
 # shellcheck shell=bash
 
 need decide/choice decide/give-up decide/health decide/histories

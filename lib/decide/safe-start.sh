@@ -1,5 +1,5 @@
-# The pure ring's part that judges the disk legs before anything is started: the table under START
-# in ramraid-concepts(7). decide/histories.sh compares the legs. It uses only the facts.
+# Whether the disk legs may be started, and which of them: the table under START in
+# ramraid-concepts(7). decide/histories.sh compares the legs. It uses only the facts.
 # shellcheck shell=bash
 
 need core/paths decide/choice decide/give-up decide/health decide/histories decide/leg

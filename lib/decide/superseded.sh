@@ -1,5 +1,5 @@
-# The pure ring's part that finds out, before a start, whether the array ran on without the newest
-# disk leg that it could be started from.
+# Whether the array ran on without the newest disk leg that it could be started from. It is asked
+# before a start.
 # shellcheck shell=bash
 
 need decide/choice decide/give-up decide/histories decide/leg decide/leg-alone

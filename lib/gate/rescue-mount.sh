@@ -1,5 +1,5 @@
 # Part of the gate: keeps the mount that a rescue image would be written to, and what that mount
-# comes after, until the array has stopped; unless one of them waits for the array itself, or for
+# comes after, until the array has stopped. Not if one of them waits for the array itself, or for
 # another array that waits for this one. Called by gate/dependents.sh, whose variables this uses.
 # shellcheck shell=bash disable=SC2154 # variables of gate/dependents.sh
 

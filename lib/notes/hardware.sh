@@ -14,14 +14,14 @@ need config/conf core/act core/log core/paths core/text world/disk
 
 declare -gA F # the facts: decide/facts.list
 
-readonly HARDWARE_MAX=400
 # lines that are kept at most: more than the legs that a record remembers (WITNESS_SEEN), so that
 # each of those keeps its line
-readonly HARDWARE_LOOSE='usb|loop|removable|unknown'
+readonly HARDWARE_MAX=400
 # buses where anybody can plug in a device, or make one up
-readonly HARDWARE_FAR='iscsi|network'
+readonly HARDWARE_LOOSE='usb|loop|removable|unknown'
 # buses over a network: a device there may be made up elsewhere, but one that was there before
 # counts as the same
+readonly HARDWARE_FAR='iscsi|network'
 declare -gA HARDWARE_OF=()
 
 # hardware_of NODE: sets HARDWARE to "BUS PATH SERIAL". A device keeps these as long as it keeps its

@@ -1,7 +1,7 @@
-# What was seen of the disk legs of an array in this boot, below $RUN: whether a start of ours has
-# judged the array's current run (NAME.watched), which legs were in sync in that run (NAME.joined),
-# which disks were members (NAME.members), under which names (NAME.names), and when a leg was put
-# back automatically (NAME.returns).
+# What was seen of the disk legs of an array in this boot, in notes below $RUN. They say whether a
+# start of ours has judged the array's current run (NAME.watched), which legs were in sync in that
+# run (NAME.joined), which disks were members (NAME.members), under which names (NAME.names), and
+# when a leg was put back automatically (NAME.returns).
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/text world/md-state world/superblock

@@ -14,10 +14,10 @@ need notes/witness-text
 declare -gA CONF # of config/conf.sh
 declare -gA WITNESS=()
 readonly WITNESS_PATIENCE=30 # seconds for another one that writes it
-readonly WITNESS_GENERATIONS=999999999999999
 # the highest generation that is written, or believed of a copy
-readonly WITNESS_SEEN=384
+readonly WITNESS_GENERATIONS=999999999999999
 # legs that are remembered: as many as md numbers (init_super1() in mdadm's super1.c)
+readonly WITNESS_SEEN=384
 
 # witness_read NAME UUID: fills WITNESS (uuid legs events filled ram_slot ram_number generation life
 # left given seen doubted departed). Returns 1, with WITNESS_WHY, when there is none to trust: then

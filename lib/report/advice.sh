@@ -1,5 +1,5 @@
-# The pure ring, for people: what "status" says about an array that is not whole, or in which
-# something goes on. From the facts alone.
+# What "status" says about an array that is not whole, or in which something goes on. It uses only
+# the facts.
 # shellcheck shell=bash
 
 need core/paths core/text decide/action decide/health decide/leg decide/readd

@@ -1,5 +1,4 @@
-# Pure: what the legs of an array have served, and since when it has been whole, from the facts
-# alone.
+# What the legs of an array have served, and since when it has been whole, from the facts alone.
 # shellcheck shell=bash
 
 declare -gA F # the facts

@@ -1,6 +1,6 @@
 # md arrays that get blocks as large as a RAM leg's (zram: 4096 bytes) when they start, because a
-# spare with such blocks is in them at that moment; and new arrays, whose size is made a multiple of
-# such blocks. Like world/md.sh, this file changes arrays.
+# spare with such blocks is in them at that moment. And new arrays, whose size is made a multiple
+# of such blocks. Like world/md.sh, this file changes arrays.
 # shellcheck shell=bash
 #
 # MD is the kernel's name of an array ("md127"), LEG that of a member ("sdb").

@@ -8,8 +8,8 @@ need world/ramdisk-memory world/ramdisk-note
 
 readonly RAMDISK_ZRAM=$SYS/class/zram-control
 readonly RAMDISK_ZRAM_BLOCK=4096 # bytes: its logical blocks, on every machine
-readonly RAMDISK_ZRAM_ENTRY=24
 # bytes per block at most, taken when the device is made (struct zram_table_entry)
+readonly RAMDISK_ZRAM_ENTRY=24
 readonly RAMDISK_ZRAM_SPARE_LIMIT=4M
 readonly RAMDISK_ZRAM_DEFAULT=zstd # of those that kernels have, what compresses best
 

@@ -55,3 +55,21 @@ house() { run perl "$BATS_TEST_DIRNAME/../house.pl" check; }
 	assert_success
 	[[ -z $output ]]
 }
+
+@test "a file begins with a sentence that says what it is for, in at most 200 columns" {
+	local word='a word '
+	printf '# The head of this one ends nowhere\n# shellcheck shell=bash\none_do() { :; }\n' \
+		>lib/core/one.sh
+	printf '# shellcheck shell=bash\ntwo_do() { :; }\n' >lib/core/two.sh
+	printf '# Is this a question, or a\n# sentence? It is.\nthree_do() { :; }\n' >lib/core/three.sh
+	word=${word}${word}${word}${word}${word}${word}${word}${word}${word}${word}
+	printf '# %s\n# %s\n# %s.\nfour_do() { :; }\n' "$word" "$word" "$word" >lib/core/four.sh
+	house
+	assert_failure
+	assert_line 'core/one: the head does not begin with a sentence that says what it is for'
+	assert_line 'core/two: the head does not begin with a sentence that says what it is for'
+	assert_line -p 'core/four: the first sentence of the head has '
+	((${#lines[@]} == 3)) || fail "$output"
+	run perl "$BATS_TEST_DIRNAME/../house.pl" heads
+	assert_line 'core/three: Is this a question, or a sentence?'
+}

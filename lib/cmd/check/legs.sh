@@ -1,6 +1,7 @@
-# The check, the legs of an array: what a disk leg is on, the network and containers; which legs
-# serve reads, which is what the mirror is for, tried out; and, with RAM=zram on an array with
-# blocks of 512 bytes, whether they may become larger at its next start. After facts_observe.
+# The check, the legs of an array: what a disk leg is on, and which legs serve reads. The former
+# concerns the network and containers; the latter, which is what the mirror is for, is tried out.
+# And, with RAM=zram on an array with blocks of 512 bytes, whether they may become larger at its
+# next start. After facts_observe.
 # shellcheck shell=bash
 
 need cmd/check/findings config/conf core/paths core/text decide/health decide/larger-blocks

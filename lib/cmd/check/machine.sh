@@ -1,6 +1,6 @@
 # The check, what concerns no single array: the defaults, leftovers of arrays that are not
-# configured, the memory of all ramdisks, who else makes ramdisks (two programs would fight over
-# those of an array), who is notified of a failure.
+# configured, the memory of all ramdisks, who else makes ramdisks, who is notified of a failure.
+# Two programs that make ramdisks would fight over those of an array.
 # shellcheck shell=bash
 
 need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli core/paths
