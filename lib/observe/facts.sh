@@ -320,7 +320,10 @@ readonly FACTS_BLANK_LEG='
 '
 
 # facts_blank MEMBERS: makes F the facts of an array with so many configured legs, of which nothing
-# is known, and of leg.ram.
+# is known, and of leg.ram. The decision only sees an F that begins so, and relies on each key.
+# Other code may also see the few keys of an array whose configuration can't be read (summary_conf_
+# in observe/summary.sh), or none, in a trap that runs before the first look: ${F[KEY]-} is for
+# that.
 facts_blank() {
 	local key leg legs=(ram) i
 	F=(
