@@ -4,7 +4,7 @@
 
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
-need core/log core/paths core/uninterrupted decide/action decide/health decide/leg decide/leg-alone
+need core/log core/paths core/uninterrupted decide/action decide/health decide/leg-alone
 need notes/hardware notes/legs-seen notes/memory-floor notes/old-name notes/ram-out notes/refusal
 need notes/rescue-record observe/all-disks observe/before-look observe/facts world/disk-find
 need world/md world/md-check world/ramdisk world/systemd
