@@ -204,9 +204,10 @@ phrases_documented() {
 # shellcheck disable=SC2016 # backquotes here are those of Markdown
 codes_documented() {
 	differ 'lib/cmd/check and "What check finds"' \
-		"$(cat lib/cmd/check/*.sh | perl -0pe 's/\\\n\s*//g' | sed '/^#/d' |
-			grep -oE 'findings_(problem|note) [a-z]+(-[a-z]+)*|findings_unseen [a-z]+' |
-			sed 's/findings_unseen /x unseen-/; s/.* //' | sort -u)" \
+		"$(cat lib/cmd/check/*.sh lib/report/states.sh | perl -0pe 's/\\\n\s*//g' |
+			sed '/^#/d' |
+			grep -oE 'findings_(problem|note) [a-z]+(-[a-z]+)*|findings_unseen [a-z]+|UNFINISHED=[a-z]+-[a-z]+' |
+			sed 's/findings_unseen /x unseen-/; s/.*[ =]//' | sort -u)" \
 		"$(sed -n '/^## What `check` finds$/,/^## X/p' docs/troubleshooting.md |
 			awk '/^- / { on = 1 } on { print } /: |:$|^$/ { on = 0 }' | sed 's/: .*//' |
 			grep -oE '`[a-z-]+`' | tr -d '\140' | sort)"
