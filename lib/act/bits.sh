@@ -2,7 +2,7 @@
 # forgets it when it starts one leg alone. So ramraid passes it on before md puts a leg back.
 # shellcheck shell=bash
 
-need core/log core/paths core/text world/md world/superblock
+need core/log core/paths core/text world/md world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -61,9 +61,10 @@ absent disk legs may differ"
 # may have forgotten that: whatever has started the others without this leg since, such as a rescue
 # system, has dropped those bits (bits_keep). Returns 1 when md does not take them.
 bits_own() {
-	local BITS=() NUMBER
+	local BITS=() VALUE
 	[[ ${F[$1.dirty]} == yes && ${F[array.bitmap]} == internal ]] || return 0
-	text_number_in "$SYS/block/${F[array.md]}/md/bitmap/chunksize" 0 # md lets a grow enlarge it
-	bits_add_ "$2" "$NUMBER"
+	md_state_read "${F[array.md]}" bitmap/chunksize # a grow may have enlarged it
+	text_number_or VALUE 0
+	bits_add_ "$2" "$VALUE"
 	bits_set "${F[array.md]}"
 }

@@ -66,7 +66,7 @@ membership_plan() {
 RAM leg need not keep its contents. Take another disk")
 		[[ ${F[leg.$i.state]} == in_sync ]] || membership_plan_joins_ "$i"
 	done
-	[[ -z $building ]] || membership_wrong_building
+	[[ -z $building ]] || membership_wrong_building $((good + inside))
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes ]] || continue
 		[[ -z ${F[leg.$i.dropin]} ]] ||
@@ -78,7 +78,7 @@ which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this a
 		membership_plan_where_ "$i"
 		PLAN+=("take out  ${F[leg.$i.dev]}$WHERE$invalid")
 	done
-	membership_wrong_last
+	membership_wrong_last "$goal" $((good + coming)) "$leaving"
 	membership_wrong_blocks
 	[[ -z ${F[change.left]} ]] || PLAN+=("forget    ${F[change.left]}")
 	[[ -z ${F[change.kept]} ]] ||
@@ -114,8 +114,8 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 	elif [[ -n ${F[leg.$1.whose]} ]]; then
 		WRONG+=("$dev: ${F[leg.$1.whose]}. Then type this again")
 	else
-		membership_wrong_loose "$1" "$dev"
-		membership_wrong_disk "$1" "$dev"
+		membership_wrong_loose "$1" "$dev$WHERE"
+		membership_wrong_disk "$1" "$dev" "$inside"
 	fi
 }
 

@@ -1,6 +1,5 @@
 # What speaks against a change of the disks. Each function adds to WRONG what is wrong, and what to
-# do; membership-plan.sh asks them. They use only the facts, and the counts and the WHERE of their
-# caller there.
+# do; membership-plan.sh asks them. They use only the facts and their arguments.
 # shellcheck shell=bash
 
 need core/paths decide/health decide/leg decide/readd
@@ -17,12 +16,13 @@ ramraid stop ${F[name]}; ramraid restore ${F[name]}")
 	fi
 }
 
-membership_wrong_disk() { # I DEV
+# membership_wrong_disk I DEV INSIDE: INSIDE is how many disks that are to leave are in the array.
+membership_wrong_disk() {
 	local why=${F[leg.$1.why]} again='then type the same again (or "replace" with --force)'
 	case ${F[leg.$1.kind]} in
 	missing)
 		# A disk that is still missing makes nothing worse; but then no disk may leave.
-		((inside == 0)) || membership_wrong_missing_ "$1" "$2"
+		(($3 == 0)) || membership_wrong_missing_ "$1" "$2"
 		;;
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
 	occupied)
@@ -76,21 +76,24 @@ ramraid apply ${F[name]}")
 	fi
 }
 
-# The disk is on a bus where anybody can plug in a device, or make one up.
-membership_wrong_loose() { # I DEV
-	[[ -z ${F[leg.$1.loose]} ]] || WRONG+=("$2$WHERE: may be somebody else's, \
+# membership_wrong_loose I DEVICE: the disk is on a bus where anybody can plug in a device, or make
+# one up. DEVICE is its name, and what that leads to.
+membership_wrong_loose() {
+	[[ -z ${F[leg.$1.loose]} ]] || WRONG+=("$2: may be somebody else's, \
 who would get a copy of all that is on the array: ${F[leg.$1.loose]}. If it is yours: \
 ramraid apply --force ${F[name]} (or \"replace\" with --force)")
 }
 
-# A disk has to be rebuilt: md must be able to take it, and nothing may read from it too early.
+# membership_wrong_building DISKS: a disk has to be rebuilt: md must be able to take it, and nothing
+# may read from it too early. DISKS is how many disks are in sync, or are in the array and are to
+# leave.
 membership_wrong_building() {
 	local i way dev
 	[[ ${F[conf.layout]} != far2 ]] || membership_wrong_full_
 	[[ -z ${F[kernel.flaw]} || -z ${F[change.used]} ]] ||
 		WRONG+=("it is in use (${F[change.used]}), and on this kernel no leg may be \
 rebuilt while it is: ${F[kernel.flaw]}. Unmount it first")
-	((good > 0 || inside > 0)) || [[ ${F[ram.state]} == in_sync ]] ||
+	(($1 > 0)) || [[ ${F[ram.state]} == in_sync ]] ||
 		WRONG+=('no leg is in sync, so there is nothing to rebuild a disk from')
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.badblocks]} == yes ]] || continue
@@ -119,12 +122,14 @@ is rebuilt: mdadm /dev/${F[array.md]} --fail $dev --remove $dev; then type this 
 	done
 }
 
-# In any case, one disk that has everything must remain.
+# membership_wrong_last STAY GOOD LEAVE: in any case, one disk that has everything must remain. STAY
+# is how many disks are to be in the array, GOOD how many of these are in sync or will be, and LEAVE
+# how many are to leave.
 membership_wrong_last() {
-	if ((goal == 0)); then
+	if (($1 == 0)); then
 		WRONG+=("this would leave no disk at all. Name one to keep or to add as MEMBER in \
 $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
-	elif ((leaving > 0 && good + coming == 0)); then
+	elif (($3 > 0 && $2 == 0)); then
 		WRONG+=("this would leave no disk in sync. Name one to keep, or a new one that is \
 there, as MEMBER in $ETC/${F[name]}.conf, then: ramraid apply ${F[name]}")
 	fi

@@ -212,8 +212,8 @@ advises() {
 	notify() { TOLD=$4; }
 	for word in unreadable silent; do
 		outside "$word" sb=unreadable uuid= silent="${word#unreadable}"
-		F[leg.1.kind]=$word WRONG=() PLAN=() inside=0
-		membership_wrong_disk 1 /dev/x
+		F[leg.1.kind]=$word WRONG=() PLAN=()
+		membership_wrong_disk 1 /dev/x 0
 		[[ ${WRONG[0]} != *wipefs* ]] || fail "${WRONG[0]}"
 		transitions_say_leg_ data 1 "$word"
 		[[ $TOLD != *zero-superblock* ]] || fail "$TOLD"

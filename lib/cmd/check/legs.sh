@@ -100,7 +100,8 @@ check_legs_reads() {
 			'no right to read the array'
 		return
 	}
-	last=$(($(md_bytes "${F[array.md]}") / CHECK_READ_BYTES - 1))
+	last=$(md_bytes "${F[array.md]}") || return 0 # the array is gone
+	last=$((last / CHECK_READ_BYTES - 1))
 	step=$((last / CHECK_READS + 1))
 	before=$(check_legs_reads_disk_)
 	for ((i = 0; i <= last; i += step)); do
