@@ -125,8 +125,8 @@ Delete the file that is not needed, or rename it to something that does not end 
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
 }
 
-# Reports the members that no MEMBER names. Which of them is a disk below a leg that is missing, a
-# person has to find out.
+# Reports the members that no MEMBER names. "check" says more about a second ramdisk, and about a
+# disk that may be the one below a leg that is missing.
 release_strangers_() {
 	local i way BELOW
 	for i in ${F[array.strangers]}; do
@@ -134,7 +134,8 @@ release_strangers_() {
 on the array"
 		! health_disk_beside "$i" || way="Name it as MEMBER, or take it out: \
 mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
-		! below_absent it || way="What to do: ramraid check $NAME"
+		! below_absent it && ! ramdisk_note_is_node "$i" ||
+			way="What to do: ramraid check $NAME"
 		release_wrong_ "/dev/${F[array.md]}: has a member that the configuration \
 does not name, /dev/$i." "$way"
 	done

@@ -332,7 +332,15 @@ takes_out() { [[ $output == *"--fail /dev/sdc --remove /dev/sdc"* ]]; }
 	assert_output -p 'no other disk has all that is on the array'
 }
 
-@test "release names no member as MEMBER that may be the disk below a leg that is missing" {
+@test "release names neither a second ramdisk as MEMBER, nor what may be the disk below a missing leg" {
+	mkdir -p "$R/sys/block/rd1"
+	fake_disk rd1 $((104 << 20))
+	joins rd1 in_sync 3
+	verb release --yes data
+	assert_failure 4
+	assert_output -p 'does not name, /dev/rd1. What to do: ramraid check data'
+	refute_output -p 'Name it as MEMBER'
+	leaves rd1
 	only_c
 	conf "UUID=$ID" MEMBER=/dev/mapper/cached "$(by_id A)"
 	verb release --yes data
