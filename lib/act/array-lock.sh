@@ -1,7 +1,9 @@
 # One worker per array: only the holder of its lock acts on it. How locks work: core/lock.sh.
 # shellcheck shell=bash
 
-need core/lock core/log core/paths world/systemd
+need core/lock core/log core/paths notes/legs-seen observe/before-look observe/facts world/systemd
+
+declare -gA F # the facts: decide/facts.list
 
 # array_lock_is_free NAME: is no ramraid at work on it?
 array_lock_is_free() { lock_is_free "$LOCKS/work.$1"; }
@@ -19,8 +21,29 @@ on it; is $RUN writable?"
 when it has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
 }
 
-# array_lock_try NAME SECONDS: the same, but returns 1 when another worker has the lock, and 2 when
-# there can be no lock. Writes into the lock who holds it.
+# array_lock_of_unit NAME SECONDS: as array_lock, for a start. If the unit starts once more while
+# the array runs, it waits as long as the other worker takes, which may rebuild a disk: a unit that
+# has failed gets no stop at a shutdown. A boot does not wait for longer than SECONDS.
+array_lock_of_unit() {
+	local code=0
+	array_lock_try "$@" || code=$?
+	while ((code == 1)) && systemd_is_unit && array_lock_runs_ "$1"; do
+		systemd_status 'another ramraid is at work on the running array; waiting for it'
+		code=0
+		array_lock_try "$@" || code=$?
+	done
+	((code == 0)) || array_lock "$1" 0
+}
+
+# Does the array run, as a start of ours has judged it?
+array_lock_runs_() { # NAME
+	before_look_configured "$1"
+	facts_observe
+	[[ ${F[array.state]} == active ]] && legs_seen_is_watched "${F[array.md]}"
+}
+
+# array_lock_try NAME SECONDS: as array_lock, but returns 1 when another worker has the lock, and 2
+# when there can be no lock. Writes into the lock who holds it.
 array_lock_try() {
 	paths_run || return 2
 	lock_take ARRAY_LOCK "$LOCKS/work.$1" --timeout "$2" || return

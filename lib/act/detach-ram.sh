@@ -323,6 +323,7 @@ detach_ram_wait_for_disk_() {
 		! detach_ram_save_ "$1" || return 0
 		why='it does not fit, or could not be written'
 	fi
+	clock # an image takes long
 	tried=$NOW asked=$NOW room=$(rescue_room "${CONF[RESCUE]}")
 	if detach_ram_all_there_; then
 		log_alert "$1: the RAM leg can't be saved to a file ($why). \

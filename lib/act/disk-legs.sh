@@ -41,10 +41,7 @@ disk_legs_assemble_keeping_() { # NODE…
 disk_legs_uninterrupted_() {
 	local signal='' traps code=0
 	traps=$(trap -p INT TERM HUP PIPE)
-	uninterrupted_begin
-	trap 'signal=INT' INT
-	trap 'signal=TERM' TERM
-	trap 'signal=HUP' HUP
+	uninterrupted_put_off signal
 	"$@" || code=$?
 	trap - INT TERM HUP PIPE
 	eval "$traps"

@@ -3,8 +3,8 @@
 # leg without being told to.
 # shellcheck shell=bash
 
-need config/conf core/act core/lock core/log core/paths core/text core/trust notes/legs-seen
-need notes/rescue-record world/disk world/disk-find world/md world/ramdisk-note
+need config/conf core/act core/bounded core/lock core/log core/paths core/text core/trust
+need notes/legs-seen notes/rescue-record world/disk world/disk-find world/md world/ramdisk-note
 need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -104,10 +104,11 @@ rescue_turn_end() {
 	RESCUE_TURN=''
 }
 
-# rescue_room FOLDER: prints how many KiB are free there; 0 when that can't be told.
+# rescue_room FOLDER: prints how many KiB are free there; 0 when that can't be told, as on a server
+# that does not answer any more.
 rescue_room() {
 	local blocks size
-	read -r blocks size < <(stat -f -c '%a %S' -- "$1" 2>/dev/null) || blocks=0 size=0
+	read -r blocks size < <(bounded "$1" stat -f -c '%a %S' -- "$1") || blocks=0 size=0
 	printf '%s\n' $((blocks * size / 1024))
 }
 

@@ -167,6 +167,9 @@ cmd_claim_is_left_() {
 	local HEIR HEIR_CLAIMED
 	if [[ -n ${OPT[remove]-} ]]; then
 		cmd_claim_means "$1"
+	elif [[ -e $ETC/$1.conf ]] && conf_load "$1" 2>/dev/null &&
+		[[ ${CONF[UUID]-} == "$2" ]]; then
+		return 1 # as for nearly every array: the others' need not be read
 	else
 		cmd_claim_means "${1%%\~*}" && [[ -n $2 ]] && ! cmd_claim_heir_ "$1" "$2"
 	fi

@@ -215,7 +215,7 @@ start_here() { # NAME
 	# "ramraid stop" or a shutdown sends SIGTERM to a start that waits or is still rebuilding.
 	# Nothing is left half done; only the speed limits have to be put back.
 	trap 'start_interrupted "$NAME"' TERM INT PIPE
-	array_lock "$1" 60
+	array_lock_of_unit "$1" 60
 	conf_need "$1" # who had the lock may have changed the disks
 	rm -f "$RUN/$1".{told,members}
 	refusal_tried "$1"

@@ -8,13 +8,15 @@ need config/conf core/paths world/disk-find
 # NAME, with another UUID than CONF has, names it, a partition on it, or the disk that it is a
 # partition of. Prints nothing if none does.
 conf_whose() {
-	local other key path NODE
+	local other line path NODE
 	while IFS= read -r other; do
 		[[ $other != "${2-}" ]] || continue
-		while IFS='=' read -r key path; do
+		# With IFS='=', "read" would take away a "=" at the end of a name.
+		while IFS= read -r line; do
+			path=${line#*=}
 			{ [[ $path == /* ]] && disk_find "$path"; } || continue
 			conf_whose_is_ "$1" "$NODE" || continue
-			conf_whose_say_ "$other" "$key" "$path"
+			conf_whose_say_ "$other" "${line%%=*}" "$path"
 			return
 		done < <(conf_whose_names_ "$other" "${CONF[UUID]-}")
 	done < <(conf_names)

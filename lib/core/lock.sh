@@ -38,8 +38,11 @@ lock_copy_() {
 
 # lock_is_free FILE: does nobody hold the lock? Returns 2 when that can't be told.
 lock_is_free() {
+	local code=0
 	[[ ! -d ${1%/*} || -x ${1%/*} ]] || return 2
-	[[ ! -e $1 ]] || flock --shared --nonblock "$1" true
+	[[ ! -e $1 ]] || flock --shared --nonblock "$1" true || code=$?
+	((code < 2)) || return 2
+	return "$code"
 }
 
 # lock_sign FILE WORK: the holder of the lock writes into FILE which process it is, and what it

@@ -112,7 +112,7 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 	elif membership_plan_may_return_ "$1"; then
 		PLAN+=("put back  $dev$WHERE")
 	elif [[ -n ${F[leg.$1.whose]} ]]; then
-		WRONG+=("$dev: ${F[leg.$1.whose]}. Then type this again")
+		WRONG+=("$dev: ${F[leg.$1.whose]}")
 	else
 		membership_wrong_loose "$1" "$dev$WHERE"
 		membership_wrong_disk "$1" "$dev" "$inside"

@@ -1,4 +1,4 @@
-# Why a running array has no RAM leg: RUN/NAME.detached, which only this file writes and deletes.
+# Why a running array has no RAM leg: RUN/NAME.detached, which only this file reads and writes.
 # shellcheck shell=bash
 #
 # The first line is one word, and the second, if there is one, says more:

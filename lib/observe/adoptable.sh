@@ -164,7 +164,7 @@ adoptable_out_() {
 			"$ADOPT_COMMAND" "$1" "$1" "${2-}"
 		return
 	done
-	printf 'do not take it out: no other disk in the array is in sync\n'
+	printf 'wait until another disk in the array is in sync; do not take it out before that\n'
 }
 
 # Checks a ramdisk that was made by hand, which leaves the array later. It is faulty if an earlier

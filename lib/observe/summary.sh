@@ -31,7 +31,7 @@ summary_array() {
 # summary_unfinished NAME: sets F[unfinished], and what belongs to it. After conf_load. It starts no
 # process unless there is such a verb, because "status" calls it for every array.
 summary_unfinished() {
-	local RELEASING
+	local RELEASING code=0
 	F[unfinished.undone]='' F[unfinished.leaving]='' F[unfinished.new]=''
 	adopted_releasing_read "$1"
 	F[unfinished]=$RELEASING
@@ -41,7 +41,9 @@ summary_unfinished() {
 		F[unfinished]=${RELEASING:-adopt}
 	fi
 	[[ -n ${F[unfinished]} ]] || summary_leaving_ "$1"
-	[[ -z ${F[unfinished]} ]] || lock_is_free "$LOCKS/work.$1" || F[unfinished]=''
+	[[ -n ${F[unfinished]} ]] || return 0
+	lock_is_free "$LOCKS/work.$1" || code=$?
+	((code != 1)) || F[unfinished]='' # only root can tell
 }
 
 summary_leaving_() { # NAME

@@ -1466,7 +1466,7 @@ fast() {
 	put dev-sda/state faulty dev-sdb/state spare
 	refused 4 '/dev/nvme0n1: a member can stay as the RAM leg if' --ram=/dev/nvme0n1 data \
 		/dev/md127
-	assert_output -p 'else do not take it out: no other disk in the array is in sync'
+	assert_output -p 'else wait until another disk in the array is in sync; do not take it out before that'
 	refute_output -p '--fail'
 	put dev-sda/state in_sync,write_mostly
 	put dev-sdb/state in_sync,write_mostly

@@ -299,6 +299,10 @@ without this device: delete that line" --yes --force data "$name"
 			data /dev/sdb
 		untouched
 	done
+	# Also one whose name ends in "=".
+	ln -s ../../sda "$R/dev/disk/by-id/x="
+	db MEMBER=/dev/disk/by-id/x=
+	refused 4 "/dev/sda: is a disk leg of the array db" --yes --force data /dev/sda
 	# Also of one with errors.
 	db MEMBER=/dev/disk/by-id/ata-A UUID=x
 	refused 4 "/dev/sda: is a disk leg of the array db" --yes --force data /dev/sda

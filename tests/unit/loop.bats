@@ -608,6 +608,22 @@ rebuilt_after() {
 		$DETACH_RAM_RESCUED == yes ]] || fail "$(calls)"
 }
 
+@test "release at shutdown: an image that fails after a long time leaves time to look for disks" {
+	only_ram
+	actions 1
+	rescue_room() { echo 2000; }
+	log_alert() { :; }
+	rescue_write() {
+		called "rescue $SECONDS"
+		SECONDS=$((SECONDS + 700))
+		(($(calls | grep -c rescue) == 3))
+	}
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	releases 0 going-down
+	calls | awk '/rescue/ { if (n++ && $2 - before < 1300) exit 1; before = $2 } END { exit n != 3 }' ||
+		fail "$(calls)"
+}
+
 @test "release at shutdown: nothing is saved while another array is being saved to the same place" {
 	local other=''
 	only_ram

@@ -253,6 +253,10 @@ no"
 	[[ -z ${F[unfinished]} ]]
 	summary_unfinished data
 	[[ ${F[unfinished]} == apply ]]
+	# Nobody but root can look at the lock.
+	lock_is_free() { return 2; }
+	summary_unfinished data
+	[[ ${F[unfinished]} == apply ]]
 	CONF[UUID]=11234567-89ab-4cde-8f01-23456789abcd
 	summary_unfinished data
 	[[ -z ${F[unfinished]} ]]

@@ -519,6 +519,29 @@ hasty() {
 	did start
 }
 
+@test "a start of the unit waits for another ramraid if the array runs, but not for long at a boot" {
+	local RUNS=yes
+	array
+	hasty
+	legs_seen_is_watched() { [[ -n $RUNS ]]; }
+	systemd_status() { called status "$1"; }
+	locked 'lock_sign "$1" apply'
+	eval "hasty_$(declare -f flock)"
+	flock() {
+		[[ $1 != --timeout ]] || [[ $2 == 0 ]] || echo "$2" >>"$BATS_TEST_TMPDIR/waits"
+		[[ ! -e $BATS_TEST_TMPDIR/waits || $(wc -l <"$BATS_TEST_TMPDIR/waits") != 4 ]] ||
+			kill -KILL "$OTHER" 2>/dev/null || :
+		hasty_flock "$@"
+	}
+	RUNS='' run array_lock_of_unit data 60
+	assert_failure 75
+	did ''
+	rm "$BATS_TEST_TMPDIR/waits"
+	array_lock_of_unit data 60
+	[[ -n $ARRAY_LOCK && $(calls) == *'another ramraid is at work on the running array'* &&
+		$(wc -l <"$BATS_TEST_TMPDIR/waits") == 4 ]] || fail "$(calls)"
+}
+
 @test "a stop goes on if the lock gets free in the last moment" {
 	array
 	hasty
