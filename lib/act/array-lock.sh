@@ -5,8 +5,13 @@ need core/lock core/log core/paths notes/legs-seen observe/before-look observe/f
 
 declare -gA F # the facts: decide/facts.list
 
-# array_lock_is_free NAME: is no ramraid at work on it?
-array_lock_is_free() { lock_is_free "$LOCKS/work.$1"; }
+# array_lock_is_free NAME: is no ramraid at work on it? Says yes to whoever is not root and so
+# can't tell.
+array_lock_is_free() {
+	local code=0
+	lock_is_free "$LOCKS/work.$1" || code=$?
+	((code != 1))
+}
 
 # array_lock NAME SECONDS: takes the lock of the array. Ends the program with 75 when another worker
 # still has it after SECONDS.

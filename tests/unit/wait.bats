@@ -47,6 +47,12 @@ setup() {
 	wait_whole data infinity
 	((LOOKS == 3)) || fail "$LOOKS"
 	kill $!
+	# Who is not root can't tell whether one is, and does not wait for ever.
+	lock_is_free() { return 2; }
+	WHOLE_AT=9 LOOKS=0
+	run wait_whole data infinity
+	assert_failure 1
+	assert_output -p 'runs, but is not whole'
 }
 
 @test "wait ends if a command that was killed has left md frozen, and says what to type" {

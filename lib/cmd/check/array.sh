@@ -74,6 +74,6 @@ check_array_always_() {
 	findings_note starts-always 'no start against the record of the last run' \
 		"START_DEGRADED=always: a start gives up each disk leg that is missing, even if it \
 may have the later data" \
-		"if that was meant for one start, delete that line; \"ramraid config \
+		"if that was meant for one start, delete that line; \"ramraid config show \
 $CHECK_ARRAY\" says in which file it is"
 }
