@@ -44,7 +44,7 @@ rescue_array_() {
 	IFS=: text_split sources "$source"
 	for source in "${sources[@]}"; do
 		disk_find "$source" || continue
-		disk_is_on "$NODE" "$2" || continue
+		disk_is_partly_on "$NODE" "$2" || continue
 		printf '%s is on the array itself\n' "$1"
 		return
 	done

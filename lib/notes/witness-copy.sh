@@ -38,7 +38,7 @@ answer, when the machine starts"
 	elif [[ $want != auto && ! -d $ROOT$want ]]; then
 		WITNESS_COPY_WHY="there is no folder $want"
 	elif [[ -n ${F[array.md]-} ]] && witness_copy_node_ "${found[0]}" "${found[3]}" &&
-		disk_is_on "$NODE" "${F[array.md]}"; then
+		disk_is_partly_on "$NODE" "${F[array.md]}"; then
 		WITNESS_COPY_WHY="$best is on the array itself"
 	else
 		WITNESS_COPY=$ROOT$folder/$1.witness

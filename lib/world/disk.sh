@@ -128,15 +128,31 @@ disk_is_mount() {
 # disk_sources_ "TYPE SOURCE OPTIONS": is this file system on one of the devices in the caller's
 # these?
 disk_sources_() {
-	local type source path NODE
+	local type source path node NODE BESIDE
 	text_into "$1" type source
 	[[ $type == @(btrfs|bcachefs) ]] || return 1
 	while [[ -n $source ]]; do
 		path=${source%%:/dev/*} source=${source#"$path"} source=${source#:}
 		[[ $path == /dev/* ]] || return 1
-		! disk_find "$path" || [[ $these != *" $NODE "* ]] || return 0
+		disk_find "$path" || continue
+		disk_beside_ "$NODE"
+		for node in "$NODE" "${BESIDE[@]}"; do
+			[[ $these != *" $node "* ]] || return 0
+		done
 	done
 	return 1
+}
+
+# disk_beside_ NODE: sets the caller's BESIDE to all devices of the mounted btrfs that NODE belongs
+# to, if there is one. A table of mounts names only one of them (linux fs/btrfs/super.c,
+# btrfs_show_devname()).
+disk_beside_() {
+	local folder entry
+	BESIDE=()
+	for folder in "$SYS"/fs/btrfs/*/devices; do
+		[[ -e $folder/$1 ]] || continue
+		for entry in "$folder"/*; do BESIDE+=("${entry##*/}"); done
+	done
 }
 
 # disk_is_idle NODE: is the device used by device-mapper devices alone, with nobody using the
@@ -212,6 +228,14 @@ disk_is_on() {
 	[[ $1 != "$2" ]] || return 0
 	disk_beneath "$1"
 	for below in "${BENEATH[@]}"; do ! disk_is_on "$below" "$2" || return 0; done
+	return 1
+}
+
+# disk_is_partly_on NODE OTHER: is the file system on NODE, with any of its devices, on OTHER?
+disk_is_partly_on() {
+	local node BESIDE
+	disk_beside_ "$1"
+	for node in "$1" "${BESIDE[@]}"; do ! disk_is_on "$node" "$2" || return 0; done
 	return 1
 }
 

@@ -180,8 +180,15 @@ ramdisk_zram_spare_drop() { # NAME
 # ramdisk_zram_why_not BYTES BLOCK: prints why zram can't provide the RAM leg of an array whose legs
 # have BYTES and whose blocks have BLOCK bytes. With smaller blocks, md would enlarge the array's
 # blocks while it is in use, and nothing on it is prepared for that. And a leg must end at the end
-# of a zram block.
+# of a zram block. Where pages are larger than the blocks, zram changes a part of a page by reading
+# and writing all of it, and two writers beside each other can undo each other's work (linux
+# drivers/block/zram/zram_drv.c, zram_bvec_write_partial()).
 ramdisk_zram_why_not() {
+	local page
+	page=$(getconf PAGESIZE) || page=0
+	((page > 0 && (page <= RAMDISK_ZRAM_BLOCK || page <= $2))) ||
+		printf "zram can lose writes where pages of memory (%s bytes) are larger than the \
+blocks of the array (%s bytes)\n" "$page" "$2"
 	(($2 >= RAMDISK_ZRAM_BLOCK)) ||
 		printf 'zram has blocks of %s bytes, and those of the array have %s\n' \
 			"$RAMDISK_ZRAM_BLOCK" "$2"

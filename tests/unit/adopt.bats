@@ -870,6 +870,13 @@ bytes" --ram=zram data /dev/md127
 @test "adopt refuses an array with /usr, and one with / if no initramfs could start it or ROOT=yes is missing" {
 	echo '30 1 0:22 / /usr rw - btrfs /dev/md127 rw' >"$R/proc/1/mountinfo"
 	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
+	# Also if it is a further device of that file system, which the table of mounts does not name.
+	mkdir -p "$R"/sys/fs/btrfs/one/devices/{sdz,md127}
+	: >"$R/dev/sdz"
+	mkdir -p "$R/sys/class/block/sdz"
+	echo '30 1 0:22 / /usr rw - btrfs /dev/sdz rw' >"$R/proc/1/mountinfo"
+	refused 4 'carries /usr, which the initramfs needs' data /dev/md127
+	rm -r "$R/sys/fs/btrfs" "$R/dev/sdz" "$R/sys/class/block/sdz"
 	echo '30 1 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
 	local neither='neither initramfs-tools nor dracut makes the initramfs that has to start it'
 	rm "$R/usr/sbin/update-initramfs"

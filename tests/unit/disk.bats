@@ -182,6 +182,15 @@ claims() {
 	[[ $(disk_users sda) == $'/srv/tree\nswap on /dev/sda1' ]] || fail "$(disk_users sda)"
 	printf '40 22 0:44 / /srv/tree rw shared:1 - btrfs %s rw\n' /dev/sdb >"$R/proc/1/mountinfo"
 	[[ $(disk_users sda) == 'swap on /dev/sda1' ]] || fail "$(disk_users sda)"
+	# It names only one of its devices.
+	mkdir -p "$R"/sys/fs/btrfs/one/devices/{sda,sdb} "$R/sys/class/block/sdb"
+	: >"$R/dev/sdb"
+	[[ $(disk_users sda) == $'/srv/tree\nswap on /dev/sda1' ]] || fail "$(disk_users sda)"
+	[[ $(disk_carries sda / /srv/tree) == /srv/tree ]]
+	disk_is_partly_on sdb sda
+	not disk_is_on sdb sda
+	rm -r "$R/sys/fs/btrfs"
+	not disk_is_partly_on sdb sda
 	# bcachefs says all devices.
 	printf '40 22 0:44 / /srv/tree rw shared:1 - bcachefs %s rw\n' /dev/sdb:/dev/sda \
 		>"$R/proc/1/mountinfo"

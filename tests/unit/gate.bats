@@ -122,6 +122,26 @@ quietly() {
 	quietly 17-rescue-folder
 }
 
+# The system runs from the array, even if a typing error makes the unit fail.
+@test "other mounts on the array of the root file system want its unit, and do not require it" {
+	cp -r "$FIXTURES/generator/03-by-array-name/etc" "$R/etc"
+	chmod -R go-w "$R/etc"
+	generate
+	grep -qx Requires=ramraid@data.service "$OUT/a.mount.d/50-ramraid-data.conf"
+	rm -r "$OUT"/*
+	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
+	generate
+	for file in a.mount 'systemd-fsck@dev-md-data.service'; do
+		grep -qx Wants=ramraid@data.service "$OUT/$file.d/50-ramraid-data.conf"
+		grep -qx After=ramraid@data.service "$OUT/$file.d/50-ramraid-data.conf"
+		not grep -q Requires= "$OUT/$file.d/50-ramraid-data.conf"
+	done
+	rm -r "$OUT"/*
+	echo 'MEMBRE=/dev/x' >>"$R/etc/ramraid/data.conf"
+	generate 2>/dev/null || :
+	not grep -rq Requires=ramraid "$OUT"
+}
+
 @test "what was made on a running array and is not recorded yet counts, but not from a reused device number" {
 	cp -r "$FIXTURES/generator/01-ext4-by-uuid/etc" "$R/etc"
 	rm "$R/etc/ramraid/state/data.contents"

@@ -78,6 +78,11 @@ write class/zram-control/hot_remove 1'
 		10% 512
 	refused 'which is not a multiple of that' 104857088 zram 10% 4096
 	refused 'zram has blocks of 4096 bytes' 104857600 zram 10%
+	getconf() { echo 65536; }
+	[[ $(ramdisk_zram_why_not 104857600 4096) == "zram can lose writes where pages of memory \
+(65536 bytes) are larger than the blocks of the array (4096 bytes)" ]]
+	unset -f getconf
+	[[ -z $(ramdisk_zram_why_not 104857600 4096) ]]
 	did ''
 }
 
