@@ -45,17 +45,22 @@ adoption_note_array_() {
 	done
 }
 
+# adoption_is_4096: will the configuration have BLOCK=4096?
+adoption_is_4096() {
+	local disk nodes=()
+	[[ ${CONF[BLOCK]} != 4096 ]] || return 0
+	for disk in "${MEMBERS[@]}"; do nodes+=("$(disk_find_node "$disk")"); done
+	block_size_is_mixed "${nodes[@]}"
+}
+
 # adoption_conf: prints the configuration.
 adoption_conf() {
-	local disk nodes=()
-	for disk in "${MEMBERS[@]}"; do nodes+=("$(disk_find_node "$disk")"); done
-	[[ ${CONF[BLOCK]} != auto ]] || ! block_size_is_mixed "${nodes[@]}" || CONF[BLOCK]=4096
 	printf '# Mirror with one leg in RAM, made by "ramraid adopt". %s\nUUID=%s\n' \
 		'Every key: ramraid.conf(5).' "$ADOPT_UUID"
 	printf 'MEMBER=%s\n' "${MEMBERS[@]}"
 	[[ -z ${OPT[ram]-} ]] || printf 'RAM=%s\n' "${OPT[ram]}"
 	[[ ${CONF[ROOT]} == no ]] || printf 'ROOT=yes\n'
-	[[ ${CONF[BLOCK]} == auto ]] || printf 'BLOCK=%s\n' "${CONF[BLOCK]}"
+	! adoption_is_4096 || printf 'BLOCK=4096\n'
 }
 
 # adoption_array: gives the running array what our arrays have. The bitmap comes before the slot:

@@ -42,7 +42,6 @@ cmd_adopt() {
 	NAME=${ARGS[0]} ADOPT_CLAIMED=''
 	ARGS=("${ARGS[@]:1}")
 	adopt_look
-	[[ -n $ADOPT_BEGUN ]] || conf_new_dropins "$NAME"
 	if [[ ${ADOPTED[done]-} != yes ]]; then
 		adopt_ask
 		if [[ -z $DRY_RUN ]]; then
@@ -84,6 +83,7 @@ adopt_look() {
 	before_look_configured "$NAME"
 	[[ ${ADOPTED[done]-} != yes ]] || return 0
 	if [[ -n $ADOPT_STOPPED ]]; then adoptable_stopped_check; else adoptable_check; fi
+	[[ -n $ADOPT_BEGUN ]] || ! adoption_is_4096 || conf_new_agrees "$NAME" BLOCK 4096
 }
 
 # For an array that is configured: an earlier run has come that far, or the array was ours before.
@@ -112,10 +112,13 @@ adopt_device() {
 
 # Sets the configuration that will be written.
 adopt_configure() {
-	local line leg disk
-	conf_defaults || for line in "${CONF_ERRORS[@]}"; do log_error "$line"; done
-	CONF[UUID]=$ADOPT_UUID CONF[RAM]=${OPT[ram]:-${CONF[RAM]}}
-	[[ -n $ADOPT_STOPPED || -z $(disk_carries "$ADOPT_MD" /) ]] || CONF[ROOT]=yes
+	local leg disk
+	conf_new_load "$NAME" "${OPT[ram]-}" ', or give --ram=KIND'
+	CONF[UUID]=$ADOPT_UUID
+	[[ -n $ADOPT_STOPPED || -z $(disk_carries "$ADOPT_MD" /) ]] || {
+		conf_new_agrees "$NAME" ROOT yes
+		CONF[ROOT]=yes
+	}
 	for leg in "${ADOPT_LEGS[@]}"; do
 		! facts_is_ram "$leg" || continue
 		# The check complains about a disk without a stable name.

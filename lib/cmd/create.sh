@@ -27,7 +27,6 @@ Example: ramraid create data /dev/disk/by-id/ata-FIRST-part1 /dev/disk/by-id/ata
 readonly CREATE_MIN_BYTES=$((16 * 1024 * 1024))
 
 cmd_create() {
-	local why
 	cli_parse "$CREATE_USAGE" 'dry-run yes force no-wait ram= layout=' "$@"
 	((${#ARGS[@]} >= 2)) || cli_usage "$CREATE_USAGE" 'expected a name and at least one disk'
 	cli_root
@@ -39,13 +38,13 @@ cmd_create() {
 	CREATE_DISKS=() CREATE_NODES=()
 	create_check_disks "${ARGS[@]:1}"
 	create_check_device
-	conf_defaults || for why in "${CONF_ERRORS[@]}"; do log_error "$why"; done
 	create_check_memory
 	create_ask
 	if [[ -z $DRY_RUN ]]; then
 		array_lock "$NAME" 1
 		# Things may have changed while a person thought about the answer.
 		create_check_name
+		create_check_dropins
 		CREATE_DISKS=() CREATE_NODES=()
 		create_check_disks "${ARGS[@]:1}"
 		create_check_device
@@ -77,9 +76,10 @@ ramraid status $name" "$EX_REFUSED"
 		die "--ram=$CREATE_RAM: write ${CONF_EXPECTED[RAM]}" "$EX_USAGE"
 }
 
+# Sets CONF to what holds for the mirror.
 create_check_dropins() {
-	local name
-	for name in "$NAME" ${CREATE_INNER:+"$CREATE_INNER"}; do conf_new_dropins "$name"; done
+	if [[ -n $CREATE_INNER ]]; then conf_new_load "$CREATE_INNER" none; fi
+	conf_new_load "$NAME" "$CREATE_RAM" ', or give --ram=KIND'
 }
 
 # Reports everything that is wrong with the disks, not just the first thing.
@@ -114,6 +114,7 @@ $(quantity_show_bytes "$CREATE_MIN_BYTES")"
 		CREATE_DISKS+=("$stable") CREATE_NODES+=("$node")
 	done
 	[[ -z $wrong ]] || die "$NAME: nothing was changed" "$EX_REFUSED"
+	! create_is_4096 || conf_new_agrees "$NAME" BLOCK 4096
 }
 
 # create_is_free_ DISK COMMAND…: may DISK be overwritten? COMMAND prints why not; --force overrules
@@ -165,8 +166,16 @@ use a partition, which has one by its PARTUUID" "$EX_REFUSED"
 	CREATE_RAM=$stable
 }
 
-# An array for zram has blocks of 4096 bytes from its first start on (BLOCK=).
 create_is_zram() { [[ ${CREATE_RAM:-${CONF[RAM]}} == zram* ]]; }
+
+# Has the array blocks of 4096 bytes from its first start on, whatever disks it has: because of a
+# RAM leg of zram, or because a drop-in says so?
+create_grows() { create_is_zram || [[ ${CONF[BLOCK]} == 4096 ]]; }
+
+# Will the configuration of the mirror have BLOCK=4096?
+create_is_4096() {
+	create_grows || { [[ -z $CREATE_INNER ]] && block_size_is_mixed "${CREATE_NODES[@]}"; }
+}
 
 create_check_memory() {
 	local why MEMORY_RESERVE MEMORY_RESERVE_BY
@@ -233,7 +242,7 @@ create_level() {
 	act_undo_push create_unclaim "$name"
 	claim_write "$name" "$uuid"
 	[[ $layout != mirror ]] || {
-		! create_is_zram || create_stop
+		! create_grows || create_stop
 		return 0
 	}
 	CREATE_DISKS=("/dev/md/$name")
@@ -316,10 +325,7 @@ create_conf() { # LAYOUT UUID
 	[[ $1 == mirror ]] || printf 'LAYOUT=%s\nRAM=none\n' "$1"
 	for disk in "${CREATE_DISKS[@]}"; do printf 'MEMBER=%s\n' "$disk"; done
 	[[ $1 != mirror || -z $CREATE_RAM ]] || printf 'RAM=%s\n' "$CREATE_RAM"
-	if [[ $1 == mirror ]] &&
-		{ create_is_zram || block_size_is_mixed "${CREATE_NODES[@]}"; }; then
-		printf 'BLOCK=4096\n'
-	fi
+	[[ $1 != mirror ]] || ! create_is_4096 || printf 'BLOCK=4096\n'
 }
 
 create_start() { # NAME

@@ -1059,6 +1059,64 @@ write /dev/md/data there"
 	refused 4 'belong to another array' data /dev/md127
 }
 
+# dropin LINE…: there before its array.
+dropin() {
+	mkdir -p "$R/etc/ramraid/data.conf.d"
+	printf '%s\n' "$@" >"$R/etc/ramraid/data.conf.d/x.conf"
+	rm -r "$R/etc.before" && cp -a "$R/etc" "$R/etc.before"
+}
+
+@test "adopt refuses --ram beside a drop-in with another RAM=, and names its line" {
+	fast
+	put dev-sdb/state in_sync,write_mostly
+	dropin '# of an earlier array' RAM=brd
+	refused 4 "data: $R/etc/ramraid/data.conf.d/x.conf:2: RAM=brd would override the \
+RAM=/dev/disk/by-id/nvme-X that $R/etc/ramraid/data.conf gets. Delete that line, or give --ram=brd" \
+		--ram=/dev/nvme0n1 data /dev/md127
+	refused 4 'x.conf:2: RAM=brd would override the RAM=none' --ram=none data /dev/md127
+	verb adopt --dry-run --ram=brd data /dev/md127
+	assert_success
+	# The last line counts.
+	dropin RAM=brd RAM=auto
+	refused 4 'x.conf:2: RAM=auto would override the RAM=brd' --ram=brd data /dev/md127
+	# What is read before the array's own file overrides nothing.
+	dropin WAIT=no
+	echo RAM=brd >"$R/etc/ramraid/ramraid.conf"
+	verb adopt --dry-run --ram=none data /dev/md127
+	assert_success
+	assert_line RAM=none
+	[[ $(grep -c 'these drop-ins apply' <<<"$output") == 1 ]]
+}
+
+@test "adopt judges an array by the drop-ins that are there before it" {
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
+	refused 4 'RAM_RESERVE keeps' data /dev/md127
+	dropin RAM=none
+	verb adopt --dry-run data /dev/md127
+	assert_success
+	refute_output -p 'RAM leg'
+	refute_line -e ^RAM=
+	dropin RAM_RESERVE=50%
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     524288 kB\n" >"$R/proc/meminfo"
+	refused 4 'RAM_RESERVE keeps' data /dev/md127
+}
+
+@test "adopt refuses a drop-in that overrides ROOT=yes or BLOCK=4096 of an array that needs it" {
+	dropin BLOCK=auto ROOT=no
+	echo '30 1 9:127 / / rw,relatime shared:1 - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	refused 4 'x.conf:2: ROOT=no would override the ROOT=yes that' data /dev/md127
+	refute_output -p 'or give'
+	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' \
+		>"$R/proc/1/mountinfo"
+	verb adopt --dry-run data /dev/md127
+	assert_success
+	mkdir -p "$R"/sys/class/block/sda/queue
+	echo 4096 >"$R/sys/class/block/sda/queue/logical_block_size"
+	refused 4 'x.conf:1: BLOCK=auto would override the BLOCK=4096 that' data /dev/md127
+}
+
 @test "adopt refuses an impossible name, one of another array, and an array that is configured already" {
 	refused 2 "can't be an array's name" ../x /dev/md127
 	refused 2 '--ram=tape' --ram=tape data /dev/md127
@@ -1607,6 +1665,16 @@ gpt() {
 	assert_output -p 'these drop-ins apply to it as well'
 	run "$PROJECT/bin/ramraid" config show data
 	assert_line -e "^BLOCK=4096 .*/data.conf.d/block.conf:1\$"
+}
+
+@test "a drop-in with BLOCK=4096 counts when adopt judges whether a stopped array can have zram" {
+	program modprobe
+	stopped
+	verb adopt --dry-run --ram=zram data /dev/sda /dev/sdb
+	assert_output -p 'nothing shows whether what is on it can be used with larger ones'
+	dropin BLOCK=4096
+	verb adopt --dry-run --ram=zram data /dev/sda /dev/sdb
+	refute_output -p 'nothing shows whether what is on it can be used with larger ones'
 }
 
 @test "adopt of a stopped array killed after any step: a second run completes it" {

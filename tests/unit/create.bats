@@ -364,6 +364,53 @@ without this device: delete that line" --yes --force data "$name"
 	assert_output -p "data: these drop-ins apply to it as well: $file"
 }
 
+@test "create refuses a drop-in that overrides the RAM= or BLOCK= that it is about to write" {
+	local file=$R/etc/ramraid/data.conf.d/x.conf inner=$R/etc/ramraid/data-far2.conf.d/x.conf
+	mkdir "${file%/*}" "${inner%/*}"
+	echo RAM=brd >"$file"
+	refused 4 "data: $file:1: RAM=brd would override the RAM=none that \
+$R/etc/ramraid/data.conf gets. Delete that line, or give --ram=brd; nothing was changed" \
+		--yes --ram=none data /dev/sda /dev/sdb
+	create --dry-run --ram=brd data /dev/sda /dev/sdb
+	assert_success
+	create --dry-run data /dev/sda /dev/sdb
+	assert_success
+	refute_line -e ^RAM=
+	# The disk leg of a nested mirror has no RAM leg.
+	echo RAM=brd >"$inner"
+	refused 4 "data-far2: $inner:1: RAM=brd would override the RAM=none that \
+$R/etc/ramraid/data-far2.conf gets. Delete that line; nothing was changed" \
+		--yes --layout=far2 data /dev/sda /dev/sdb
+	echo RAM=none >"$inner"
+	create --dry-run --layout=far2 data /dev/sda /dev/sdb
+	assert_success
+	echo BLOCK=auto >"$file"
+	create --dry-run data /dev/sda /dev/sdb
+	assert_success
+	mkdir -p "$R/sys/class/block/sda/queue"
+	echo 4096 >"$R/sys/class/block/sda/queue/logical_block_size"
+	refused 4 "data: $file:1: BLOCK=auto would override the BLOCK=4096 that" --yes data \
+		/dev/sda /dev/sdb
+}
+
+@test "create judges memory by the drop-ins that are there before the array" {
+	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
+MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
+	mkdir "$R/etc/ramraid/data.conf.d"
+	echo RAM=none >"$R/etc/ramraid/data.conf.d/x.conf"
+	create --dry-run data /dev/sda /dev/sdb
+	assert_success
+	refute_output -p 'RAM leg is'
+}
+
+@test "create starts an array again that a drop-in gives larger blocks before anything is on it" {
+	mkdir "$R/etc/ramraid/data.conf.d"
+	echo BLOCK=4096 >"$R/etc/ramraid/data.conf.d/x.conf"
+	create --dry-run data /dev/sda /dev/sdb
+	assert_success
+	assert_line 'mdadm --stop /dev/md/data'
+}
+
 @test "create refuses when memory is short, but not with --ram=none" {
 	printf "MemTotal:        1048576 kB\nMemFree:          1 kB\n\
 MemAvailable:     204800 kB\n" >"$R/proc/meminfo"
