@@ -37,6 +37,7 @@ cmd_restore() {
 	restore_choose
 	which=$(start_which)
 	restore_ask
+	rescue_check || restore_failed_
 	facts_observe
 	restore_choose
 	start_is_still "$NAME" "$which"
@@ -83,9 +84,13 @@ restore_stop_left_() {
 	[[ ${F[array.state]} == active && -n ${RESCUE[disk]-} && -z $DRY_RUN &&
 		${F[ram.state]} != @(in_sync|recovering) ]] && disk_is_unused "${F[array.md]}" ||
 		return 0
-	systemd_stop_monitor "${F[array.md]}"
-	md_stop "${F[array.md]}" || return 0
+	restore_stop_ "${F[array.md]}" || return 0
 	facts_observe
+}
+# The monitor has nothing left to watch.
+restore_stop_() { # MD
+	systemd_stop_monitor "$1" || :
+	md_stop "$1"
 }
 
 # Chooses the newest leg alone: md's bitmap then has every block as written while the others were
@@ -205,45 +210,54 @@ and was at $EVENTS_THEN when the image was made:")
 were in sync:")
 }
 
-# restore_write_ UUID: overwrites the array, which runs from the disk leg with this device UUID.
-# While it does, a signal stops the array again: the disk is half overwritten.
+# restore_write_: starts the array from the chosen disk leg alone, and overwrites it. From here
+# until the record of the image is gone, whatever ends this program stops the array again: the disk
+# is half overwritten, or nobody knows that it no longer is.
 restore_write_() {
-	trap 'restore_interrupted' INT TERM HUP PIPE
-	md_make_writable "${F[array.md]}"
-	rescue_put_back "${F[array.md]}" "$1" ||
-		die "$NAME: not restored; the image and its record are kept. Fix the cause, then: \
-ramraid restore $NAME"
+	local uuid=${F[leg.${F[forced]}.device_uuid]-}
+	trap 'restore_end $?' EXIT
+	trap 'exit 130' INT TERM HUP PIPE
+	disk_legs_assemble "${ARGUMENTS[@]}" || die "$NAME: $LOOP_ERROR"
+	facts_observe
+	disk_legs_is_of "${ARGUMENTS[0]}" || {
+		trap - EXIT
+		die "$NAME: something else has started an array of its legs at the same moment: \
+${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
+	}
+	rescue_put_back "${F[array.md]}" "$uuid" || restore_failed_
 	uninterrupted_begin
 }
-restore_interrupted() {
-	uninterrupted_begin
-	act_apart md_stop "${F[array.md]}" ||
-		log_warning "$NAME: ${F[array.md]} could not be stopped; use nothing that is on it"
-	log_notice "$NAME: interrupted; the image and its record are kept. To go on: ramraid \
+restore_failed_() {
+	die "$NAME: not restored; the image and its record are kept. Fix the cause, then: ramraid \
 restore $NAME"
-	exit 130
+}
+restore_end() { # EXIT-CODE
+	local md=${F[array.md]}
+	uninterrupted_begin
+	[[ -n $md ]] || md=$(md_of_leg "${ARGUMENTS[0]}") || md=''
+	[[ -z $md ]] || act_apart restore_stop_ "$md" ||
+		log_warning "$NAME: $md could not be stopped; use nothing that is on it"
+	(($1 != 130)) || log_notice "$NAME: interrupted; the image and its record are kept. To go \
+on: ramraid restore $NAME"
+	exit "$1"
 }
 
 # The record of the image goes last: until then, no start mistakes the half-written disk for a good
 # one.
 restore_here() {
-	local image=${RESCUE[image]} uuid=${F[leg.${F[forced]}.device_uuid]-}
+	local image=${RESCUE[image]}
 	# Nothing is given up: every block will be written while the others are away, so md's bitmap
 	# copies all of them.
 	GIVING_UP=''
-	disk_legs_assemble "${ARGUMENTS[@]}" || die "$NAME: $LOOP_ERROR"
 	if [[ -n $DRY_RUN ]]; then
+		disk_legs_assemble "${ARGUMENTS[@]}" || die "$NAME: $LOOP_ERROR"
 		act dd if="$image" of="/dev/md/$NAME" bs=1M oflag=direct conv=notrunc,fsync
 		rescue_note_restored "$image"
 		rescue_record_forget "$NAME"
 		[[ -z ${OPT[delete]-} ]] || rescue_delete "$image"
 		return
 	fi
-	facts_observe
-	disk_legs_is_of "${ARGUMENTS[0]}" ||
-		die "$NAME: something else has started an array of its legs at the same moment: \
-${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
-	restore_write_ "$uuid"
+	restore_write_
 	facts_observe
 	# The last record says that only the RAM leg was good.
 	F[array.known]=yes
@@ -257,7 +271,10 @@ is kept: without it, no start would know. Fix the cause, then: ramraid restore $
 	# The note is written before the record goes: with both, "restore" says what to do.
 	rescue_note_restored "$image" ||
 		log_warning "$NAME: could not note beside $image that it has been put back"
-	rescue_record_forget "$NAME"
+	rescue_record_forget "$NAME" ||
+		die "$NAME: restored, but $(rescue_record_file "$NAME") could not be deleted. \
+Delete it, then: ramraid start $NAME"
+	trap - EXIT
 	if [[ -z ${OPT[delete]-} ]]; then
 		notify_said notice "$NAME: restored from $image, which is kept; \
 delete it when you have looked at your data"

@@ -30,8 +30,15 @@ configuration the next boot does not start it"
 	advice_why_
 	"advice_${1//-/_}_"
 	[[ -z $refused ]] || advice_refused_
-	[[ -z ${F[rescue.image]} ]] || ADVICE_ACTION="ramraid restore ${F[name]}"
+	[[ -z ${F[rescue.image]} ]] || advice_restore_
 	! health_only_copy || advice_only_copy_
+}
+
+# "restore" stops by itself what is only half assembled.
+advice_restore_() {
+	ADVICE_ACTION="ramraid restore ${F[name]}"
+	[[ ${F[array.state]} != @(active|broken) ]] ||
+		ADVICE_ACTION="ramraid stop ${F[name]}; $ADVICE_ACTION"
 }
 
 # Sets ADVICE_ACTION for an array whose start is refused. A disk leg that is not found may be there

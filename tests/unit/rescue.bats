@@ -12,7 +12,9 @@ setup() {
 	echo 16384 >"$R/sys/block/md127/size"
 	# Plain files on a file system that may not know O_DIRECT.
 	dd() { command dd "${@/[io]flag=direct/status=none}"; }
+	md_make_writable() { :; }
 }
+put_back() { rescue_check && rescue_put_back "$@"; }
 
 # Sets IMAGE to where it is.
 write() {
@@ -105,7 +107,7 @@ no_image() {
 	write
 	head -c 8388608 /dev/zero >"$R/dev/md127"
 	rescue_record_read data "$ID"
-	rescue_put_back md127 2>/dev/null
+	put_back md127 2>/dev/null
 	cmp "$R/dev/md127" "$IMAGE"
 }
 
@@ -116,12 +118,12 @@ no_image() {
 	head -c 8388608 /dev/zero >"$R/dev/md127"
 	before=$(sha256sum <"$R/dev/md127")
 	echo 16392 >"$R/sys/block/md127/size"
-	not rescue_put_back md127 2>/dev/null
+	not put_back md127 2>/dev/null
 	echo 16384 >"$R/sys/block/md127/size"
 	head -c 64 /dev/urandom | dd of="$IMAGE" bs=64 seek=80 conv=notrunc status=none
-	not rescue_put_back md127 2>/dev/null
+	not put_back md127 2>/dev/null
 	truncate -s 4M "$IMAGE"
-	not rescue_put_back md127 2>/dev/null
+	not put_back md127 2>/dev/null
 	[[ $(sha256sum <"$R/dev/md127") == "$before" ]]
 }
 
@@ -149,9 +151,9 @@ no_image() {
 	rm "$folder/data"
 	rescue_write data "$ID" md127 77 "$folder" 2>/dev/null
 	rescue_record_read data "$ID"
-	rescue_put_back md127 2>/dev/null
+	put_back md127 2>/dev/null
 	chmod 777 "$folder/data"
-	run rescue_put_back md127
+	run put_back md127
 	assert_failure
 	assert_output -p "may not be what was saved: $folder/data is writable by others"
 }
@@ -170,7 +172,7 @@ no_image() {
 		head -c 8388608 /dev/urandom >"$R/var/new" && mv "$R/var/new" "$IMAGE"
 		echo 8388608
 	}
-	rescue_put_back md127 2>/dev/null
+	put_back md127 2>/dev/null
 	[[ $(sha256sum <"$R/dev/md127") == "$before" ]]
 }
 
@@ -178,7 +180,7 @@ no_image() {
 	write
 	rescue_record_read data "$ID"
 	act() { command head -c 8388608 /dev/zero >"$R/dev/md127"; }
-	run rescue_put_back md127
+	run put_back md127
 	assert_failure
 	assert_output -p 'do not hold what was written'
 }
@@ -254,17 +256,6 @@ no_image() {
 	RAM_IS=in_sync begins no
 }
 
-@test "a restore that is interrupted stops the array, and says how to go on" {
-	NAME=data F[array.md]=md127
-	mdadm() { called "$*"; }
-	md_make_writable() { :; }
-	rescue_put_back() { kill -TERM "$BASHPID" && command sleep 5; }
-	run restore_write_ x
-	assert_failure 130
-	assert_output -p 'interrupted; the image and its record are kept. To go on: ramraid restore data'
-	[[ $(calls) == '--stop /dev/md127' ]] || fail "$(calls)"
-}
-
 @test "the record has the events of each disk leg that can be read" {
 	F[members]=3 F["leg.0.node"]=sda F["leg.1.node"]='' F["leg.2.node"]=sdc
 	superblock_facts_patiently() {
@@ -318,7 +309,7 @@ no_image() {
 		called dd "$(grep -c '^disk=aa-1$' "$(rescue_record_file data)")"
 		return 1
 	}
-	not rescue_put_back md127 aa-1 2>/dev/null
+	not put_back md127 aa-1 2>/dev/null
 	grep -qx 'dd 1' "$BATS_TEST_TMPDIR/calls" || fail "$(calls)"
 	rescue_record_read data "$ID"
 	[[ ${RESCUE[disk]} == aa-1 && ${RESCUE[image]} == "$IMAGE" ]]
@@ -329,7 +320,7 @@ no_image() {
 	# Where it can't be noted nothing is written.
 	rm "$BATS_TEST_TMPDIR/calls"
 	act_text() { return 1; }
-	run rescue_put_back md127 cc-3
+	run put_back md127 cc-3
 	assert_failure
 	assert_output -p "that a disk is being overwritten; nothing was written"
 	[[ -z $(calls) ]]

@@ -179,7 +179,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	CONF[RESCUE]=$R/home RESCUE[image]=$R/home/image
 	# To be asked again (detach_ram_wait_for_disk_).
 	not rescue_why_not "$R/home" md127
-	run rescue_put_back md127
+	run rescue_check
 	assert_failure
 	assert_output -p "may not be what was saved: $R/home/image can't be checked"
 }

@@ -110,11 +110,11 @@ attach_leave_() { log_info +; did left; }
 attach_here yes'
 	[[ $status == 130 && $(<"$OUT") == left ]] || fail "$status" "$(<"$OUT")"
 	unread 'need cmd/restore
-NAME=data F[array.md]=md127
-md_make_writable() { :; }
+NAME=data ARGUMENTS=(sda) F[forced]=0 F[array.md]=md127
+disk_legs_assemble() { :; }; disk_legs_is_of() { :; }; facts_observe() { :; }
 rescue_put_back() { log_info text; did "not reached"; }
 md_stop() { log_info +; did stopped; }
-restore_write_ x'
+restore_write_'
 	[[ $status == 130 && $(<"$OUT") == stopped ]] || fail "$status" "$(<"$OUT")"
 }
 

@@ -667,11 +667,10 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 	}
 	disk_legs_is_of() { :; }
 	facts_observe() { :; }
-	md_make_writable() { :; }
 	rescue_put_back() { :; }
 	rescue_record_forget() { :; }
 	witness_write() { called give_up "$8"; }
-	restore_here 2>/dev/null
+	(restore_here 2>/dev/null)
 	[[ " $(calls) " == *"give_up"*" $two "* && $(calls) != *"$one"* ]] || fail "$(calls)"
 	# Not one that the restored disk has outlived, whether it is here or away, and not one that
 	# is here and was never used without the restored one.
@@ -772,17 +771,17 @@ this array with a disk leg missing"
 	disk_legs_assemble() { runs rescue.image=/var/rescue; }
 	disk_legs_is_of() { :; }
 	facts_observe() { :; }
-	md_make_writable() { :; }
 	rescue_put_back() { called put; }
 	rescue_record_forget() { called forget; }
-	restore_here 2>/dev/null
+	mdadm() { called "$*"; }
+	(restore_here 2>/dev/null)
 	[[ $(calls) == put$'\n'"write 50 0: $one $two"$'\n'forget ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	not_writable
 	run restore_here
 	assert_failure 1
 	assert_output -p 'the record of the image is kept'
-	[[ $(calls) == $'put\nwrite data' ]] || fail "$(calls)"
+	[[ $(calls) == $'put\nwrite data\n--stop /dev/md127' ]] || fail "$(calls)"
 }
 
 @test "ramraid witness: a record that can't be written gives exit code 1, and the others are written" {

@@ -187,7 +187,7 @@ stopped; its record did not say so yet"
 		head -c 64 /dev/urandom | dd of=$image bs=64 seek=16000 conv=notrunc status=none
 		fails ramraid restore --yes data 2>/root/out; cat /root/out
 		grep "is damaged: its SHA-256" /root/out; test -e /etc/ramraid/state/data.rescue
-		ramraid stop data; cp --sparse=always /root/image $image'
+		fails grep "^md" /proc/mdstat; cp --sparse=always /root/image $image'
 	check 'restore interrupted: the disks are still refused' '
 		interrupted() { # SIGNAL CODE
 			local code=0

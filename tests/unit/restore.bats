@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# ramraid restore from its first look to its end, on an array that only exists as a file: what it
+# leaves running, and what the next one finds.
+
+setup() {
+	load helper
+	world
+	libraries
+	ID=11111111-2222-3333-4444-555555555555
+	IMAGE=$R/var/data/rescue-77.X/image
+	S=$R/etc/ramraid/state
+	mkdir -p "$R/sys/block/md127" "${IMAGE%/*}" "$S"
+	chmod 700 "${IMAGE%/*}"
+	echo 16 >"$R/sys/block/md127/size"
+	head -c 8192 /dev/zero >"$R/dev/md127"
+	head -c 8192 /dev/urandom >"$IMAGE"
+	record data
+	fakes
+}
+record() { # NAME
+	local sum
+	sum=$(sha256sum <"$IMAGE")
+	printf '%s\n' "uuid=$ID" "image=$IMAGE" bytes=8192 "sha256=${sum%% *}" events=77 >"$S/$1.rescue"
+}
+
+# After the libraries, whose functions these replace. The array runs while $R/running is there.
+fakes() {
+	dd() { command dd "${@/[io]flag=direct/status=none}"; } # a plain file
+	conf_need() { NAME=data && declare -gA CONF=([RESCUE]=$R/var); }
+	cli_root() { :; }
+	systemd_settle() { :; }
+	systemd_is_running() { return 1; }
+	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
+	before_look_configured() {
+		F[name]=data F[uuid]=$ID F[members]=1
+		before_look_remembered
+	}
+	facts_observe() {
+		F[leg.0.dev]=/dev/disk/by-id/a F[leg.0.node]=sda F[leg.0.device_uuid]=aa-1
+		F[array.state]=absent F[array.md]='' F[ram.state]=none
+		[[ ! -e $R/running ]] || F[array.state]=$(<"$R/running") F[array.md]=md127
+	}
+	restore_choose() { F[forced]=0 ARGUMENTS=(sda); }
+	restore_ask() { :; }
+	start_which() { echo sda; }
+	start_is_still() { :; }
+	disk_is_unused() { :; }
+	md_of_leg() { [[ -e $R/running ]] && echo md127; }
+	disk_legs_is_of() { :; }
+	disk_legs_assemble() { called assemble "$@" && echo active >"$R/running"; }
+	mdadm() {
+		called "$*"
+		[[ $* != --stop* ]] || rm "$R/running"
+	}
+	witness_update() { called witness; }
+}
+
+# restores CODE WHAT-IT-SAYS: CALLS is what has been called.
+restores() {
+	rm -f "$BATS_TEST_TMPDIR/calls"
+	run cmd_restore --yes data
+	[[ $status == "$1" && $output == *"$2"* ]] || fail "$status: $output"
+	CALLS=$(calls)
+}
+stopped() { [[ ! -e $R/running ]] || fail "still running: $CALLS"; }
+
+@test "a restore writes the image, records that, and leaves the array running" {
+	restores 0 "restored from $IMAGE, which is kept"
+	[[ $CALLS == $'assemble sda\n--readwrite /dev/md127\nwitness' && -e $R/running ]] ||
+		fail "$CALLS"
+	cmp "$IMAGE" "$R/dev/md127"
+	[[ ! -e $S/data.rescue && -e ${IMAGE%/*} ]]
+}
+
+@test "an image that is damaged, of another size, or not root's alone is found before the array is assembled" {
+	local kept='not restored; the image and its record are kept. Fix the cause, then: ramraid restore data'
+	cp "$IMAGE" "$R/whole"
+	echo x | command dd of="$IMAGE" conv=notrunc status=none
+	restores 1 'is damaged: its SHA-256'
+	[[ $output == *"$kept"* && -z $CALLS ]] || fail "$output" "$CALLS"
+	head -c 4096 "$R/whole" >"$IMAGE"
+	restores 1 'does not have the 8192 bytes that were recorded'
+	[[ $output == *"$kept"* && -z $CALLS ]] || fail "$output" "$CALLS"
+	cp "$R/whole" "$IMAGE"
+	chmod 777 "$R/var/data"
+	restores 1 'may not be what was saved'
+	[[ $output == *"$kept"* && -z $CALLS ]] || fail "$output" "$CALLS"
+	# So its own advice helps.
+	chmod 755 "$R/var/data"
+	restores 0 'restored from'
+}
+
+@test "what the image is compared with is what is written, even if its name leads elsewhere since" {
+	cp "$IMAGE" "$R/whole"
+	disk_legs_assemble() {
+		echo active >"$R/running"
+		head -c 8192 /dev/urandom >"$R/new" && mv "$R/new" "$IMAGE"
+	}
+	restores 0 'restored from'
+	cmp "$R/whole" "$R/dev/md127"
+}
+
+@test "a restore that fails before its first byte stops the array, to which md has written nothing" {
+	echo 24 >"$R/sys/block/md127/size"
+	restores 1 'md127 has 12288 bytes, the image 8192'
+	stopped
+	[[ $CALLS == $'assemble sda\n--stop /dev/md127' ]] || fail "$CALLS"
+	echo 16 >"$R/sys/block/md127/size"
+	act_text() { return 1; } # /etc is full
+	restores 1 'that a disk is being overwritten; nothing was written'
+	stopped
+	[[ $CALLS == $'assemble sda\n--stop /dev/md127' ]] || fail "$CALLS"
+	not grep -q disk= "$S/data.rescue"
+	restores 1 'Fix the cause, then: ramraid restore data'
+	[[ $output != *'is running'* ]] || fail "$output"
+}
+
+@test "a restore that fails after its first byte stops the array, and the next one goes on with the disk" {
+	local good
+	good=$(declare -f dd)
+	dd() { [[ $* != *of=*/md127* ]] && command dd "${@/[io]flag=direct/status=none}"; }
+	restores 1 'Fix the cause, then: ramraid restore data'
+	stopped
+	grep -qx disk=aa-1 "$S/data.rescue"
+	eval "$good"
+	witness_update() { return 1; }
+	restores 1 'restored, but that could not be recorded, so the record of the image is kept'
+	stopped
+	[[ -e $S/data.rescue ]]
+	# Whatever fails, in no words of ours.
+	eval "$(declare -f mdadm | sed '1s/mdadm/mdadm_/')"
+	mdadm() { mdadm_ "$@" && [[ $* != --readwrite* ]]; }
+	restores 1 'Fix the cause, then: ramraid restore data'
+	stopped
+	mdadm() { mdadm_ "$@"; }
+	witness_update() { :; }
+	restores 0 'restored from'
+}
+
+@test "a restore says so when it can't stop the array, or can't delete the record" {
+	eval "$(declare -f mdadm | sed '1s/mdadm/mdadm_/')"
+	mdadm() { [[ $* != --stop* ]] && mdadm_ "$@"; }
+	echo 24 >"$R/sys/block/md127/size"
+	restores 1 'data: md127 could not be stopped; use nothing that is on it'
+	rm "$R/running"
+	echo 16 >"$R/sys/block/md127/size"
+	mdadm() { mdadm_ "$@"; }
+	rescue_record_forget() { return 1; }
+	restores 1 "restored, but $S/data.rescue could not be deleted. Delete it, then: ramraid start data"
+	stopped
+}
+
+@test "a restore that is interrupted at any time once the array runs stops it" {
+	disk_legs_is_of() { kill -TERM "$BASHPID" && command sleep 1; }
+	restores 130 'interrupted; the image and its record are kept. To go on: ramraid restore data'
+	stopped
+	# While it writes, too.
+	disk_legs_is_of() { :; }
+	rescue_put_back() { kill -TERM "$BASHPID" && command sleep 5; }
+	restores 130 'interrupted; the image and its record are kept. To go on: ramraid restore data'
+	stopped
+	[[ $CALLS == $'assemble sda\n--stop /dev/md127' ]] || fail "$CALLS"
+	# mdadm was killed, but md had begun.
+	disk_legs_assemble() {
+		echo active >"$R/running"
+		LOOP_ERROR='mdadm refused'
+		return 1
+	}
+	restores 1 'data: mdadm refused'
+	stopped
+}
+
+@test "an array that something else starts at the same moment is not stopped by a restore" {
+	disk_legs_is_of() { return 1; }
+	restores 4 'something else has started an array of its legs at the same moment'
+	[[ -e $R/running && $CALLS != *--stop* ]] || fail "$CALLS"
+}
+
+@test "status of a running array with a rescue image: stop it, then restore" {
+	facts_read <"$FIXTURES/status/rescue-image.facts"
+	advice stopped
+	[[ $ADVICE_ACTION == 'ramraid restore data' ]] || fail "$ADVICE_ACTION"
+	F[array.state]=inactive
+	advice half-assembled
+	[[ $ADVICE_ACTION == 'ramraid restore data' ]] || fail "$ADVICE_ACTION"
+	F[array.state]=active F[array.md]=md127
+	advice degraded
+	[[ $ADVICE_ACTION == 'ramraid stop data; ramraid restore data' ]] || fail "$ADVICE_ACTION"
+}
