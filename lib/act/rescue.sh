@@ -248,7 +248,7 @@ rescue_check() {
 	[[ -z $why ]] || {
 		log_error "${RESCUE[image]} may not be what was saved: $why. Look at it; to \
 restore it all the same, move it into a folder that only root can write to, and write that path \
-into the record"
+into ${RESCUE[file]} (image=)"
 		return 1
 	}
 	{ exec {RESCUE_CHECKED}<"${RESCUE[image]}"; } 2>/dev/null || {

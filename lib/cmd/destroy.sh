@@ -4,8 +4,9 @@
 need act/array-lock act/array-users act/copy act/forget act/notify cmd/stop config/conf
 need config/conf-faults config/conf-need core/act core/cli core/log core/paths core/text
 need core/uninterrupted decide/below decide/health gate/dependents notes/adopted notes/claim
-need notes/removals observe/all-disks observe/before-look observe/facts world/disk world/disk-find
-need world/md world/ramdisk world/stable-name world/superblock world/systemd
+need notes/removals notes/rescue-record observe/all-disks observe/before-look observe/facts
+need world/disk world/disk-find world/md world/ramdisk world/stable-name world/superblock
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -144,7 +145,7 @@ ${F[array.md]} and ${F[array.twin]}. Stop them first: mdadm --stop \
 	[[ -z ${F[rescue.image]} ]] ||
 		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. \
 Put it back (ramraid restore $NAME); or, if nothing of that is needed, delete it: \
-rm ${F[rescue.image]} $STATE/$NAME.rescue")
+$(destroy_rescue_)")
 	for other in $(conf_same "$NAME" "${CONF[UUID]}"); do
 		WRONG+=("$ETC/$other.conf is about this array as well. \
 Delete the file that is not needed")
@@ -156,6 +157,13 @@ Delete the file that is not needed")
 			WRONG+=("is a disk leg of $other. Destroy that first: \
 ramraid destroy $other")
 	done
+}
+
+# Prints how to delete the rescue image and its record; a damaged record is all that is known.
+destroy_rescue_() {
+	local image=${RESCUE[image]}
+	[[ -z ${RESCUE[damaged]-} ]] || image=''
+	printf 'rm %s\n' "${image:+$image }${RESCUE[file]}"
 }
 
 # Adds to DESTROY_LEFT what still names the array, and what this does not delete.

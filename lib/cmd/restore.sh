@@ -54,22 +54,21 @@ restore_check() {
 	[[ -n ${RESCUE[image]-} ]] ||
 		die "$NAME: there is no rescue image to restore" "$EX_INACTIVE"
 	[[ -z ${RESCUE[damaged]-} ]] ||
-		die "$NAME: $(rescue_record_file "$NAME") is damaged; \
+		die "$NAME: ${RESCUE[file]} is damaged; \
 it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
 	! rescue_was_restored "${RESCUE[image]}" ||
 		die "$NAME: ${RESCUE[image]} has been put back already, and the array has been \
-used since then; its record $(rescue_record_file "$NAME") is an old one, perhaps from a backup of \
-/etc. To keep what the disks have: rm $(rescue_record_file "$NAME"); ramraid start \
-$NAME" "$EX_REFUSED"
+used since then; its record ${RESCUE[file]} is an old one, perhaps from a backup of \
+/etc. To keep what the disks have: rm ${RESCUE[file]}; ramraid start $NAME" "$EX_REFUSED"
 	! rescue_was_given_up "${RESCUE[image]}" ||
 		die "$NAME: ${RESCUE[image]} has been given up by a start without it (ramraid \
-start --force-leg), and the array has been used since then; its record \
-$(rescue_record_file "$NAME") is an old one, perhaps from a backup of /etc. To keep what the disks \
-have: rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
+start --force-leg), and the array has been used since then; its record ${RESCUE[file]} is an old \
+one, perhaps from a backup of /etc. To keep what the disks have: rm ${RESCUE[file]}; ramraid start \
+$NAME" "$EX_REFUSED"
 	[[ -r ${RESCUE[image]} ]] ||
 		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If you \
-deleted it after it had been put back, the record is an old one: \
-rm $(rescue_record_file "$NAME"); ramraid start $NAME" "$EX_REFUSED"
+have moved it, write its new path into ${RESCUE[file]} (image=). If you deleted it after it had \
+been put back, the record is an old one: rm ${RESCUE[file]}; ramraid start $NAME" "$EX_REFUSED"
 	facts_observe
 	[[ ${F[array.state]} != inactive ]] || md_stop "${F[array.md]}"
 	restore_stop_left_
@@ -175,8 +174,7 @@ restore_ask() {
 		PLAN+=("it seems that the array has been used since, \
 and what was written since then is lost.")
 		[[ -n $begun ]] || PLAN+=('Was an old backup of /etc put back?'
-			"Then keep what the disks have: rm $(rescue_record_file "$NAME"); \
-ramraid start $NAME")
+			"Then keep what the disks have: rm ${RESCUE[file]}; ramraid start $NAME")
 		[[ -z ${OPT[yes]-} ]] || printf '%s\n' "${PLAN[@]}" >&2
 	fi
 	[[ -z $begun ]] || PLAN=("${F[$leg.dev]} is half overwritten by an earlier restore, \

@@ -10,9 +10,10 @@ rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 
 # rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events, generation: that of the
 # witness when the image was made, legs: "DEVICE_UUID:EVENTS,…" of the disk legs then, disk: the
-# device UUID of the one that a restore has begun to overwrite) from the record; RESCUE is empty
-# when there is none about this array. A count that is not a number is left out. A damaged record
-# still counts, since it stands for data: RESCUE[image] is then the record itself.
+# device UUID of the one that a restore has begun to overwrite; file: the record itself, which may
+# have another name by now: old_name_take) from the record; RESCUE is empty when there is none about
+# this array. A count that is not a number is left out. A damaged record still counts, since it
+# stands for data: RESCUE[image] is then the record itself.
 rescue_record_read() {
 	# What rescue_record_file prints, without a process, because every "status" runs this.
 	local file=$STATE/$1.rescue line key
@@ -31,6 +32,7 @@ rescue_record_read() {
 	}
 	[[ ${RESCUE[image]-} == /* && ${RESCUE[bytes]-} =~ ^[1-9][0-9]{0,17}$ &&
 		${RESCUE[sha256]-} =~ ^[0-9a-f]{64}$ ]] || RESCUE=([image]="$file" [damaged]=yes)
+	RESCUE[file]=$file
 }
 
 # rescue_record_events DEVICE_UUID: sets EVENTS_THEN to how many events that disk leg had when the

@@ -179,6 +179,16 @@ d}" "$R/etc/ramraid/outer.conf"
 	printf '%s\n' "uuid=$ID" image=/var/lib/ramraid/data/image bytes=1 \
 		"sha256=$(printf '%064d' 0)" events=1 >"$R/etc/ramraid/state/data.rescue"
 	refused 4 'what only the RAM leg had is in /var/lib/ramraid/data/image' destroy --yes data
+	# Its configuration has been renamed since, or the record is damaged: what is to be deleted is
+	# there.
+	rm "$R/etc/ramraid/state/data.witness"
+	mv "$R/etc/ramraid/state/data.rescue" "$R/etc/ramraid/state/old.rescue"
+	refused 4 "delete it: rm /var/lib/ramraid/data/image $R/etc/ramraid/state/old.rescue" \
+		destroy --yes data
+	mv "$R/etc/ramraid/state/old.rescue" "$R/etc/ramraid/state/data.rescue"
+	echo "uuid=$ID" >"$R/etc/ramraid/state/data.rescue"
+	refused 4 "delete it: rm $R/etc/ramraid/state/data.rescue" destroy --yes data
+	[[ $output != *"data.rescue $R"* ]] || fail "$output"
 	rm "$R/etc/ramraid/state/data.rescue"
 	put dev-sda/state faulty dev-sdb/state faulty
 	refused 4 'its RAM leg is the only good copy of what is on it' destroy --yes data

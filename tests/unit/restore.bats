@@ -187,3 +187,49 @@ stopped() { [[ ! -e $R/running ]] || fail "still running: $CALLS"; }
 	advice degraded
 	[[ $ADVICE_ACTION == 'ramraid stop data; ramraid restore data' ]] || fail "$ADVICE_ACTION"
 }
+
+@test "what restore says to delete is the record that it has read, under whatever name" {
+	mv "$S/data.rescue" "$S/old.rescue"
+	F[rescue.image]=''
+	mv "$IMAGE" "$R/away"
+	restores 4 "rm $S/old.rescue; ramraid start data"
+	mv "$R/away" "$IMAGE"
+	: >"${IMAGE%/*}/record.restored"
+	restores 4 "rm $S/old.rescue; ramraid start data"
+	mv "${IMAGE%/*}/record.restored" "${IMAGE%/*}/record.given-up"
+	restores 4 "rm $S/old.rescue; ramraid start data"
+	[[ $output != *data.rescue* ]] || fail "$output"
+	rm "${IMAGE%/*}/record.given-up"
+	chmod 777 "$R/var/data"
+	restores 1 "write that path into $S/old.rescue (image=)"
+	chmod 755 "$R/var/data"
+	# Taken over, it is written and deleted under the new name.
+	restores 0 'restored from'
+	[[ -z $(ls "$S") ]] || fail "$(ls "$S")"
+	printf 'uuid=%s\n' "$ID" >"$S/old.rescue"
+	restores 4 "$S/old.rescue is damaged"
+}
+
+@test "an image that was moved is restored once the record names its new path, as restore says" {
+	mkdir -m 700 "$R/srv"
+	mv "$IMAGE" "$R/srv/moved.image"
+	restores 4 "$IMAGE can't be read; is its file system mounted? If you have moved it, write its new path \
+into $S/data.rescue (image=)"
+	[[ -z $CALLS ]] || fail "$CALLS"
+	sed -i "s|^image=.*|image=$R/srv/moved.image|" "$S/data.rescue"
+	restores 0 "restored from $R/srv/moved.image"
+	cmp "$R/srv/moved.image" "$R/dev/md127"
+	# The whole folder, too, with its record; that it has been put back is noted there.
+	mkdir -p "${IMAGE%/*}"
+	cp "$R/srv/moved.image" "$IMAGE"
+	record data
+	cp "$S/data.rescue" "${IMAGE%/*}/record"
+	mv "${IMAGE%/*}" "$R/srv"
+	rm -f "$R/running"
+	sed -i "s|^image=.*|image=$R/srv/rescue-77.X/image|" "$S/data.rescue"
+	cp "$S/data.rescue" "$R/kept"
+	restores 0 "restored from $R/srv/rescue-77.X/image"
+	rm "$R/running"
+	cp "$R/kept" "$S/data.rescue"
+	restores 4 'has been put back already'
+}

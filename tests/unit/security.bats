@@ -176,7 +176,7 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	trust_served_() { exit 254; }
 	trust_into why "$R/link"
 	[[ $why == "$R/link can't be checked" ]]
-	CONF[RESCUE]=$R/home RESCUE[image]=$R/home/image
+	CONF[RESCUE]=$R/home RESCUE[image]=$R/home/image RESCUE[file]=$R/record
 	# To be asked again (detach_ram_wait_for_disk_).
 	not rescue_why_not "$R/home" md127
 	run rescue_check

@@ -574,7 +574,8 @@ $(cat "$R"/run/ramraid/*)"
 
 @test "ramraid restore: for a disk that was used since the image was made, the name of the array must be typed" {
 	NAME=data
-	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=500
+	declare -gA RESCUE=([file]=$R/etc/ramraid/state/data.rescue
+		[image]=/var/rescue [bytes]=8388608 [events]=500
 		[legs]="$one:70,$two:60")
 	cli_confirm() { called "${3:-yes}" && asked=$2; }
 	stopped_at() { # EVENTS EVENTS
@@ -630,7 +631,8 @@ $R/etc/ramraid/state/data.rescue; ramraid start data" ]] ||
 
 @test "ramraid restore: a later record that vouches for disks shows that they were used since" {
 	NAME=data
-	declare -gA RESCUE=([image]=/var/rescue [bytes]=8388608 [events]=5000 [generation]=18)
+	declare -gA RESCUE=([file]=$R/etc/ramraid/state/data.rescue
+		[image]=/var/rescue [bytes]=8388608 [events]=5000 [generation]=18)
 	cli_confirm() { called "${3:-yes}"; }
 	F[forced]=1 F["leg.1.dev"]=/dev/disk/by-id/ata-B F["leg.1.events"]=190
 	asks() { # WHAT LEGS GENERATION
