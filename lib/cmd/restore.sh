@@ -70,20 +70,27 @@ $NAME" "$EX_REFUSED"
 have moved it, write its new path into ${RESCUE[file]} (image=). If you deleted it after it had \
 been put back, the record is an old one: rm ${RESCUE[file]}; ramraid start $NAME" "$EX_REFUSED"
 	facts_observe
-	[[ ${F[array.state]} != inactive ]] || md_stop "${F[array.md]}"
 	restore_stop_left_
 	[[ ${F[array.state]} != @(active|broken) ]] ||
 		die "$NAME: is running; type: ramraid stop $NAME" "$EX_REFUSED"
 	facts_observe
 }
 
-# restore_stop_left_: a restore that was killed has left the array running, from the disk that it
-# was overwriting. It is stopped if nothing uses it.
+# restore_stop_left_: stops what something else has half assembled. A restore that was killed has
+# left the array running, from the disk that it was overwriting: that is stopped if nothing uses it.
 restore_stop_left_() {
-	[[ ${F[array.state]} == active && -n ${RESCUE[disk]-} && -z $DRY_RUN &&
-		${F[ram.state]} != @(in_sync|recovering) ]] && disk_is_unused "${F[array.md]}" ||
+	local md=${F[array.md]}
+	if [[ ${F[array.state]} == inactive ]]; then
+		md_stop "$md" ||
+			die "$NAME: $md is half assembled and could not be stopped; see: lsblk \
+/dev/$md" "$EX_REFUSED"
+	elif [[ ${F[array.state]} == active && -n ${RESCUE[disk]-} &&
+		${F[ram.state]} != @(in_sync|recovering) ]] && disk_is_unused "$md"; then
+		restore_stop_ "$md" || return 0
+	else
 		return 0
-	restore_stop_ "${F[array.md]}" || return 0
+	fi
+	cli_stopped "$NAME" "$md"
 	facts_observe
 }
 # The monitor has nothing left to watch.

@@ -74,6 +74,7 @@ start_forced() { # NAME
 	action_choose
 	if [[ $ACTION == stop-inactive ]]; then
 		disk_legs_stop_inactive || die "$1: $LOOP_ERROR"
+		cli_stopped "$1" "${F[array.md]}"
 		facts_observe
 		action_choose
 	fi
@@ -96,8 +97,7 @@ not be moved in $STATE; nothing was started"
 ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	F[array.known]=yes
 	witness_update || {
-		# Without that note, nobody would know at the next start which legs have been given
-		# up.
+		# Without it, nobody would know at the next start which legs have been given up.
 		md_stop "${F[array.md]}"
 		die "$1: not started, because it could not be recorded that the other legs are \
 given up. Fix that (see above), then try again" "$EX_REFUSED"

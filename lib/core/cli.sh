@@ -121,6 +121,15 @@ cli_confirm() {
 	[[ $answer == $wanted ]] || die "$1: nothing was changed" "$EX_FAILED"
 }
 
+# cli_stopped NAME MD: for after the stop of an array whose legs the verb goes on with. With
+# --dry-run it still has them, so nothing can be said about them, and this ends the program.
+cli_stopped() {
+	[[ -n $DRY_RUN ]] || return 0
+	log_notice "$1: the rest depends on what is on the disks once /dev/$2 is stopped; nothing \
+was changed (--dry-run)"
+	exit "$EX_OK"
+}
+
 # Prints the lines of PLAN, each after INDENT. The name of a disk may contain whatever was written
 # to it.
 cli_plan_() { # INDENT

@@ -663,6 +663,22 @@ rebuilt as a whole"
 	[[ $(calls) == 'assemble sda' ]]
 }
 
+@test "--force-leg --dry-run shows that it stops what is half assembled, and ends there" {
+	before_look_configured() { facts whole-2 array.state=inactive ram.state=none; }
+	facts_observe() { :; }
+	array_lock_try() { exec {ARRAY_LOCK}>/dev/null; }
+	array_lock() { array_lock_try; }
+	conf_need() { :; }
+	array
+	before_look_configured
+	NAME=data OPT=([force_leg]=/dev/disk/by-id/ata-A) DRY_RUN=yes
+	run start_forced data
+	assert_success
+	assert_output -p "mdadm --stop /dev/md127
+data: the rest depends on what is on the disks once /dev/md127 is stopped; nothing was changed \
+(--dry-run)"
+}
+
 @test "--force-leg while a start waits without a limit: the message says how to end that" {
 	array
 	facts stopped-2

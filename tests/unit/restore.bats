@@ -40,6 +40,7 @@ fakes() {
 		F[array.state]=absent F[array.md]='' F[ram.state]=none
 		[[ ! -e $R/running ]] || F[array.state]=$(<"$R/running") F[array.md]=md127
 	}
+	eval "real_$(declare -f restore_choose)"
 	restore_choose() { F[forced]=0 ARGUMENTS=(sda); }
 	restore_ask() { :; }
 	start_which() { echo sda; }
@@ -232,4 +233,44 @@ into $S/data.rescue (image=)"
 	rm "$R/running"
 	cp "$R/kept" "$S/data.rescue"
 	restores 4 'has been put back already'
+}
+
+@test "restore --dry-run shows that it stops what is half assembled or left by a killed one, and ends there" {
+	facts_read <"$FIXTURES/decide/stopped-2.facts"
+	restore_choose() { real_restore_choose; }
+	eval "$(declare -f facts_observe | sed '1s/facts_observe/fakes_observe/')"
+	facts_observe() {
+		fakes_observe
+		F[members]=1
+		[[ -z ${F[array.md]} ]] || F[leg.0.in]=md127 F[leg.0.sb]=''
+	}
+	previews() { # STATE
+		echo "$1" >"$R/running"
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		run cmd_restore --dry-run data
+		assert_success
+		assert_output -p 'mdadm --stop /dev/md127'
+		assert_output -p "data: the rest depends on what is on the disks once /dev/md127 is \
+stopped; nothing was changed (--dry-run)"
+		[[ -z $(calls) ]] || fail "$(calls)"
+	}
+	previews inactive
+	echo disk=aa-1 >>"$S/data.rescue"
+	previews active
+	# What the real one would refuse, this refuses as well.
+	disk_is_unused() { return 1; }
+	run cmd_restore --dry-run data
+	assert_failure 4
+	assert_output -p 'is running; type: ramraid stop data'
+}
+
+@test "a restore that can't stop what is half assembled says so" {
+	echo inactive >"$R/running"
+	F[array.strangers]=''
+	mdadm() { return 1; }
+	restore_choose() {
+		action_choose
+		die "$NAME: $WHY" "$EX_REFUSED"
+	}
+	restores 4 'md127 is half assembled and could not be stopped; see: lsblk /dev/md127'
 }
