@@ -41,8 +41,6 @@ crypttab_is_leg_() {
 		spec_decode spec
 		spec_decode tag
 		[[ $spec != "/dev/mapper/$1" && $tag != "/dev/mapper/$1" ]] || return 0
-		[[ ! $spec =~ ^/dev/disk/by-id/dm-uuid-CRYPT-[A-Z0-9]+-([0-9a-f]{32}-)?(.+)$ ||
-			${BASH_REMATCH[2]} != "$1" ]] || return 0
 	done
 	return 1
 }

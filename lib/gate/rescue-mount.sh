@@ -70,7 +70,14 @@ rescue_mount_is_remote_() {
 # Notes the order of units: later[i] comes after sooner[i], and so does what is mounted below
 # later[i]. Both are paths, also for mount and device units, or names of other units, or sources as
 # fstab has them. The root file system is there before us, whatever it comes after.
-rescue_mount_after() { [[ -z $1 ]] || later+=("$1") sooner+=("$2"); } # LATER SOONER
+rescue_mount_after() { # LATER SOONER
+	local spec tag
+	[[ -n $1 ]] || return 0
+	later+=("$1") sooner+=("$2")
+	# Another name of a container or a volume, which crypttab may say more about.
+	spec_tag "$2"
+	[[ $tag != /dev/mapper/* ]] || later+=("$1") sooner+=("$tag")
+}
 
 # rescue_mount_place NAME: sets the caller's place to the path that a mount or device unit stands
 # for, or that NAME is; to NAME if it is another unit.
@@ -114,7 +121,6 @@ rescue_mount_crypttab() {
 		for path in "${paths[@]}"; do
 			rescue_mount_after "/dev/mapper/$name" "$path"
 			rescue_mount_after "systemd-cryptsetup@$name.service" "$path"
-			rescue_mount_after "/dev/disk/by-id/dm-name-$name" "$path"
 		done
 	done <"$ROOT/etc/crypttab"
 }

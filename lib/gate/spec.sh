@@ -20,6 +20,9 @@ spec_tag() {
 		spec_decode tag
 	elif [[ $spec == /dev/disk/by-id/dm-name-* ]]; then
 		tag=/dev/mapper/${spec#/dev/disk/by-id/dm-name-}
+	# cryptsetup gives a container a UUID that ends with its name.
+	elif [[ $spec =~ ^/dev/disk/by-id/dm-uuid-CRYPT-[A-Z0-9]+-([0-9a-f]{32}-)?(.+)$ ]]; then
+		tag=/dev/mapper/${BASH_REMATCH[2]}
 	fi
 }
 

@@ -66,6 +66,7 @@ contents_beside_() {
 contents_names_() {
 	local line key value vg lv volume='^(([^-]|--)+)-(([^-]|--)+)$' stack
 	mapfile -t stack < <(for line; do disk_stack "${line#"$DEV/"}"; done)
+	contents_links_ "${stack[@]}"
 	lsblk --paths --pairs --output PATH,UUID,LABEL,PARTUUID,PARTLABEL "$@" |
 		while IFS= read -r line; do
 			while [[ $line =~ ^([A-Z]+)=\"([^\"]*)\"\ ?(.*)$ ]]; do
@@ -92,6 +93,16 @@ contents_names_() {
 				esac
 			done
 		done
+}
+
+# contents_links_ NODE…: prints the links that udev makes of the devices' UUIDs in device-mapper
+# (13-dm-disk.rules). No file system can have one of these names, so all of them are printed.
+contents_links_() {
+	local node uuid
+	for node in "$@"; do
+		{ read -r uuid <"$SYS/class/block/$node/dm/uuid"; } 2>/dev/null || continue
+		[[ -z $uuid ]] || printf '/dev/disk/by-id/dm-uuid-%s\n' "$uuid"
+	done
 }
 
 # contents_remember NAME MD: writes the names down if they have changed. A name that is not seen now

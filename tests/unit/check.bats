@@ -1403,7 +1403,7 @@ that /etc/rc.local gives a ramdisk to an array in line 4: mdadm /dev/md0"
 	echo '/dev/md127 /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
 	says '/dev/md127 in line 1, which may be another array after the next boot'
-	echo '/dev/disk/by-id/dm-uuid-x /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
+	echo '/dev/disk/by-path/x /srv/data ext4 defaults 0 2' >"$R/etc/fstab"
 	finds not-gated
 	says 'its line in /etc/fstab does not show that it is on the array'
 }

@@ -41,8 +41,8 @@ UUID=AbCdEf-1111-2222"
 	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
 	mkdir -p "${file%/*}"
 	mkfifo "$file"
-	export -f contents_remember contents_of contents_names_ contents_beside_ contents_below_ \
-		disk_stack contents_file contents_is_elsewhere text_encode disk_find lsblk called \
+	export -f contents_remember contents_of contents_names_ contents_links_ \
+		contents_beside_ contents_below_ disk_stack contents_file contents_is_elsewhere text_encode disk_find lsblk called \
 		act_text \
 		act_put_folder \
 		log_info log_write log_printable
@@ -81,8 +81,15 @@ UUID=AbCdEf-1111-2222"
 		n=$((n + 1))
 	done
 	mkdir -p "$R/sys/class/block/md127/holders/dm-0" "$R/etc/ramraid/state"
-	[[ $(contents_of md127) == $'/dev/mapper/vg-db\n/dev/vg/db\nUUID=1\nbeside /dev/mapper/vg-var\nbeside /dev/vg/var\nbeside UUID=2' ]] ||
-		fail "$(contents_of md127)"
+	run contents_of md127
+	assert_output "/dev/disk/by-id/dm-uuid-LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1111
+/dev/mapper/vg-db
+/dev/vg/db
+UUID=1
+beside /dev/disk/by-id/dm-uuid-LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2222
+beside /dev/mapper/vg-var
+beside /dev/vg/var
+beside UUID=2"
 	contents_remember data md127 2>/dev/null
 	# While the group is not active it is kept; when the volume is elsewhere it is not.
 	rm -r "$R"/sys/class/block/md127/holders/dm-0
@@ -91,6 +98,29 @@ UUID=AbCdEf-1111-2222"
 	fake_disk sdy $((1 << 20)) disk/by-uuid/2
 	contents_remember data md127 2>/dev/null
 	not grep -q 'beside UUID=2' "$R/etc/ramraid/state/data.contents"
+}
+
+@test "what device-mapper has on the array is recorded by its dm-uuid link, also while it is closed" {
+	local uuid n=0 link=/dev/disk/by-id/dm-uuid- file=$R/etc/ramraid/state/data.contents
+	LSBLK='PATH="/dev/md127" UUID="" LABEL="" PARTUUID="" PARTLABEL=""'
+	mkdir -p "$R/etc/ramraid/state" "$R/sys/class/block/md127/holders/dm-0" \
+		"$R/sys/class/block/dm-0/holders/dm-1" "$R/sys/class/block/dm-1/holders/dm-2"
+	for uuid in 'CRYPT-LUKS2-0a1b-my\x20safe' LVM-vgvgvglvlvlv '' part1-LVM-other; do
+		mkdir -p "$R/sys/class/block/dm-$n/dm"
+		echo "$uuid" >"$R/sys/class/block/dm-$n/dm/uuid"
+		n=$((n + 1))
+	done
+	contents_remember data md127 2>/dev/null
+	[[ $(<"$file") == "${link}CRYPT-LUKS2-0a1b-my\x20safe"$'\n'"${link}LVM-vgvgvglvlvlv" ]] ||
+		fail "$(<"$file")"
+	rm -r "$R/sys/class/block/md127/holders/dm-0"
+	contents_remember data md127 2>/dev/null
+	grep -qx "${link}LVM-vgvgvglvlvlv" "$file"
+	# A copy of the volume that was moved to another disk has the name there.
+	fake_disk sdy $((1 << 20)) disk/by-id/dm-uuid-LVM-vgvgvglvlvlv
+	LSBLK='PATH="/dev/md127" UUID="1" LABEL="" PARTUUID="" PARTLABEL=""'
+	contents_remember data md127 2>/dev/null
+	not grep -q LVM "$file"
 }
 
 @test "the LUKS containers below the legs are recorded, and kept while they are closed" {
@@ -243,7 +273,7 @@ remembered() { # LINE…
 		mkdir "$R/sys/class/block/$dm/dm"
 		echo "LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa$dm" >"$R/sys/class/block/$dm/dm/uuid"
 	done
-	[[ $(contents_of md127) == $'beside /dev/mapper/vg-beside\nbeside /dev/vg/beside\nbeside UUID=beside' ]] ||
+	[[ $(contents_of md127 | grep -v dm-uuid) == $'beside /dev/mapper/vg-beside\nbeside /dev/vg/beside\nbeside UUID=beside' ]] ||
 		fail "$(contents_of md127)"
 }
 

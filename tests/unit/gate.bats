@@ -363,6 +363,7 @@ in_no_order() { # LINE…
 	echo 'backup UUID=1 /srv/data/keys/backup nofail' >"$R/etc/crypttab"
 	in_circle /var '/dev/mapper/backup /var ext4 nofail 0 2'
 	in_circle /var '/dev/disk/by-id/dm-name-backup /var ext4 nofail 0 2'
+	in_circle /var '/dev/disk/by-id/dm-uuid-CRYPT-PLAIN-backup /var ext4 nofail 0 2'
 	echo 'backup UUID=1 /etc/keys/backup nofail' >"$R/etc/crypttab"
 	in_order var.mount '/dev/mapper/backup /var ext4 nofail 0 2'
 	echo 'backup /srv/data/image none header=/x' >"$R/etc/crypttab"
@@ -586,14 +587,20 @@ only() {
 		/dev/disk/by-label/my\134040data /none ext4 defaults 0 2
 		LABEL=my\x20data /literal ext4 defaults 0 2
 		/dev/disk/by-id/dm-name-vg-other /other ext4 defaults 0 2
+		/dev/disk/by-id/dm-uuid-LVM-vglv /lv2 ext4 defaults 0 2
+		/dev/disk/by-id/dm-uuid-LVM-vglvother /other ext4 defaults 0 2
+		/dev/disk/by-id/dm-uuid-CRYPT-LUKS2-0123456789abcdef0123456789abcdef-inner /open ext4 defaults 0 2
+		/dev/disk/by-id/dm-uuid-CRYPT-LUKS2-0123456789abcdef0123456789abcdef-other /other ext4 defaults 0 2
+		/dev/disk/by-id/dm-uuid-CRYPT-PLAIN-inner /plain ext4 defaults 0 2
 	EOT
 	printf '%s\n' 'LABEL=my data' 'PARTLABEL=Linux filesystem' 'LABEL=a/b\x20' \
-		/dev/mapper/vg-my--lv >>"$R/etc/ramraid/state/data.contents"
+		/dev/mapper/vg-my--lv /dev/disk/by-id/dm-uuid-LVM-vglv \
+		>>"$R/etc/ramraid/state/data.contents"
 	echo 'inner /dev/disk/by-id/dm-name-vg-my--lv' >"$R/etc/crypttab"
 	said=$(generate 2>&1)
 	[[ -z $said ]] || fail "$said"
 	[[ $(cd "$OUT" && printf '%s ' *mount.d *cryptsetup@*) == "label.mount.d lv.mount.d \
-more.mount.d partlabel.mount.d x.mount.d systemd-cryptsetup@inner.service.d " ]] ||
+lv2.mount.d more.mount.d open.mount.d partlabel.mount.d plain.mount.d x.mount.d systemd-cryptsetup@inner.service.d " ]] ||
 		fail "$(ls "$OUT")"
 	[[ -d $OUT/'dev-disk-by\x2dlabel-my\x5cx20data.device.d' ]] || fail "$(ls "$OUT")"
 }
