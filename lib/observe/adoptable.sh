@@ -52,7 +52,7 @@ adoptable_is_() {
 }
 
 adoptable_kind_() {
-	local VALUE name \
+	local VALUE name why \
 		copy="to move what it holds, make a mirror on other disks (ramraid create), \
 and copy it there"
 	md_state_read "$ADOPT_MD" level
@@ -65,8 +65,8 @@ ramraid create $NAME $name"
 		adoptable_is_ level raid1 'expected RAID level raid1' \
 			"only a mirror can have a leg in RAM; $copy"
 	fi
-	adoptable_is_ metadata_version 1.2 'expected metadata of version 1.2' \
-		"the place of the superblock can not be changed online; $copy"
+	why=$(adoptable_wrong_metadata "$ADOPT_MD")
+	[[ -z $why ]] || adoptable_wrong "/dev/$ADOPT_MD: $why; $copy"
 	adoptable_is_ array_state '@(clean|active|active-idle|write-pending|read-auto)' \
 		'expected a running array that can be written' \
 		"see: mdadm --detail $ADOPT_COMMAND"

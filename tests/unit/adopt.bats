@@ -1618,6 +1618,29 @@ systemctl start --no-block ramraid@data.service'*'mdadm --grow /dev/md127 --bitm
 	assert_failure 2
 }
 
+@test "adopt --find lists a running mirror with another metadata version, and why it can't be adopted" {
+	local disk version
+	for disk in sda sdb; do printf '%8192s' '' >"$R/dev/$disk"; done
+	for version in 1.0 1.1 0.90 external:/md126/0; do
+		put metadata_version "$version"
+		verb adopt --find
+		assert_success
+		assert_line "/dev/md127   running                sda sdb                      \
+can't be adopted: expected metadata of version 1.2, found $version; \
+the place of the superblock can not be changed online"
+		refute_output -p 'ramraid adopt NAME'
+	done
+	# adopt says the same, also when the kernel has no md/uuid.
+	refused 4 'expected metadata of version 1.2, found external:/md126/0; the place of' data \
+		/dev/md127
+	rm "$MD/uuid"
+	verb adopt --find
+	assert_line -p 'found external:/md126/0'
+	put level raid10
+	verb adopt --find
+	assert_output 'there is no RAID1 array that is not configured; see: ramraid list'
+}
+
 # gpt NODE BYTES: the array that the disk is a leg of begins with a GPT for blocks of so many bytes.
 gpt() {
 	{
