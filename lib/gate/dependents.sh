@@ -80,7 +80,7 @@ dependents_units() {
 	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
 	local -A ALIASES=()
 	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() \
-	later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=()
+	later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=() makefs=() mkswap=()
 	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
 	spec_simplify rescue
 	spec_resolve rescue
@@ -135,6 +135,7 @@ dependents_fstab_() {
 		dependents_count_netdev_ "$options"
 		dependents_timeout_ "$options" "$target"
 		device=$(spec_device "$source")
+		dependents_blank_ "$options" "$device"
 		[[ " ${opened[*]} " == *" $device "* ]] || devices+=("$device")
 		if [[ $type == swap ]]; then
 			swaps+=("$device")
@@ -170,6 +171,12 @@ dependents_timeout_() { # OPTIONS TARGET
 	timeouts+=("${BASH_REMATCH[1]// /} $2")
 }
 
+# Notes the device that systemd formats if it is blank (systemd-makefs@.service(8)).
+dependents_blank_() { # OPTIONS DEVICE
+	[[ ,$1, == *,x-systemd.makefs[,=]* ]] || return 0
+	if [[ $type == swap ]]; then mkswap+=("$2"); else makefs+=("$2"); fi
+}
+
 dependents_print_() {
 	local name
 	((netdev == 0)) || if ((local == 0)); then
@@ -182,6 +189,8 @@ dependents_print_() {
 	systemd_escaped device --path --suffix=device -- "${devices[@]}"
 	systemd_escaped opened --path --suffix=device -- "${opened[@]}"
 	systemd_escaped unit --path --template=systemd-fsck@.service -- "${fscks[@]}"
+	systemd_escaped unit --path --template=systemd-makefs@.service -- "${makefs[@]}"
+	systemd_escaped unit --path --template=systemd-mkswap@.service -- "${mkswap[@]}"
 	systemd_escaped unit --template=systemd-cryptsetup@.service -- "${crypts[@]}"
 	systemd_escaped rescue --path --suffix=mount -- "${saves[@]}"
 	systemd_escaped copy --path --suffix=mount -- "${copied[@]}"

@@ -605,6 +605,33 @@ lv2.mount.d more.mount.d open.mount.d partlabel.mount.d plain.mount.d x.mount.d 
 	[[ -d $OUT/'dev-disk-by\x2dlabel-my\x5cx20data.device.d' ]] || fail "$(ls "$OUT")"
 }
 
+@test "what systemd formats if it is blank, file systems and swap, waits for the array" {
+	local unit theirs=$BATS_TEST_TMPDIR/theirs
+	hostile <<-'EOT'
+		LABEL=x /a ext4 defaults,x-systemd.makefs 0 2
+		/dev/md/data none swap x-systemd.makefs,nofail 0 0
+		/dev/md/data1 /b ext4 x-systemd.makefs=no 0 2
+		/dev/md/data2 /c ext4 x-systemd.makefsx 0 2
+		LABEL=other /other ext4 x-systemd.makefs 0 2
+	EOT
+	said=$(generate 2>&1)
+	[[ -z $said && $(cd "$OUT" && printf '%s ' systemd-m*.d) == \
+'systemd-makefs@dev-disk-by\x2dlabel-x.service.d systemd-makefs@dev-md-data1.service.d '\
+'systemd-mkswap@dev-md-data.service.d ' ]] ||
+		fail "$said" "$(ls "$OUT")"
+	for unit in "$OUT"/systemd-m*.d; do
+		grep -qx After=ramraid@data.service "$unit/50-ramraid-data.conf" || fail "$unit"
+	done
+	# systemd's own generator formats by the same options. In a container it makes no swap.
+	mkdir "$theirs"
+	SYSTEMD_FSTAB=$R/etc/fstab SYSTEMD_SYSROOT_FSTAB=/dev/null SYSTEMD_PROC_CMDLINE='' \
+		/usr/lib/systemd/system-generators/systemd-fstab-generator "$theirs"{,,} 2>/dev/null
+	[[ $(cd "$theirs" && printf '%s.d ' systemd-makefs@*) == \
+'systemd-makefs@dev-disk-by\x2dlabel-other.service.d '\
+'systemd-makefs@dev-disk-by\x2dlabel-x.service.d systemd-makefs@dev-md-data1.service.d ' ]] ||
+		fail "$(ls "$theirs")"
+}
+
 @test "a mount point that can't be a unit does not keep others from being ordered" {
 	local long
 	printf -v long '%0300d' 0
