@@ -69,15 +69,28 @@ dropins_writable_() { # PATH
 # dropins_unit_ FOLDER NAME KIND UNIT SECONDS: writes the drop-in of a unit that waits for the
 # array; SECONDS is how long a device may take.
 dropins_unit_() {
-	local folder=$1/$4.d
+	local folder=$1/$4.d seconds=$5
 	act_put_folder "$folder" || return
+	[[ $3 != opened ]] || seconds=infinity
 	case $3 in
-	opened) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" infinity ;;
 	# This name sorts before fstab-generator's 50-device-timeout.conf, so that the user's
 	# x-systemd.device-timeout= has the last word.
-	device) dropins_device_put_ "$folder/40-ramraid-$2.conf" "$2" "$5" ;;
+	opened | device)
+		! dropins_is_longer_ "$4" "$seconds" ||
+			dropins_device_put_ "$folder/40-ramraid.conf" "$2" "$seconds"
+		;;
 	*) dropins_unit_put_ "$folder/50-ramraid-$2.conf" "$2" ;;
 	esac
+}
+
+# dropins_is_longer_ DEVICE SECONDS: is this the longest yet that the device may take? It may be on
+# several arrays, such as a volume, and then appears when the slowest has started. systemd would
+# take the drop-in that is last in the alphabet, so there is only one.
+declare -gA DROPINS_DEVICES=() # device → seconds, for the arrays so far
+dropins_is_longer_() {
+	local longest=${DROPINS_DEVICES[$1]-0}
+	[[ $longest != infinity ]] && [[ $2 == infinity || $2 -gt $longest ]] || return 1
+	DROPINS_DEVICES[$1]=$2
 }
 
 # dropins_nested_ FOLDER NAME: a disk leg that is itself an array of ours starts before this array,

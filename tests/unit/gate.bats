@@ -82,6 +82,33 @@ quietly() {
 @test "the device timeout is the sum of all timeouts, also with ON_TIMEOUT=fail" { quietly 10-times; }
 @test "with WAIT_TIMEOUT=infinity the device timeout is infinite" { quietly 11-infinity; }
 @test "mounts with nofail and a device timeout of their own wait as well" { quietly 12-nofail; }
+@test "a device on several arrays may take as long as the slowest of them, in whatever order they come" {
+	local name longest limit='dev-vg-lv.device.d'
+	mkdir -p "$R/etc/ramraid/state"
+	echo '/dev/vg/lv /srv ext4 defaults 0 2' >"$R/etc/fstab"
+	for name in a b c; do echo /dev/vg/lv >"$R/etc/ramraid/state/$name.contents"; done
+	array() { # NAME MINUTES
+		printf '%s\n' "UUID=${1}1111111-2222-3333-4444-555555555555" \
+			"MEMBER=/dev/disk/by-id/ata-$1" MEMBER_TIMEOUT=30s WAIT_TIMEOUT="$2" \
+			>"$R/etc/ramraid/$1.conf"
+	}
+	for longest in a b c; do
+		for name in a b c; do array "$name" 1min; done
+		array "$longest" 10min
+		rm -rf "${OUT:?}"/*
+		generate
+		[[ $(ls "$OUT/$limit") == 40-ramraid.conf ]] || fail "$(ls "$OUT/$limit")"
+		grep -qx JobRunningTimeoutSec=720 "$OUT/$limit/40-ramraid.conf" ||
+			fail "$longest" "$(cat "$OUT/$limit"/*)"
+		grep -q "ramraid@$longest.service" "$OUT/$limit/40-ramraid.conf"
+		array "$longest" infinity
+		rm -rf "${OUT:?}"/*
+		generate
+		grep -qx JobRunningTimeoutSec=infinity "$OUT/$limit/40-ramraid.conf" ||
+			fail "$longest" "$(cat "$OUT/$limit"/*)"
+	done
+}
+
 @test "nothing is written if no array is configured" { quietly 13-nothing-configured; }
 @test "the array waits for the containers of its disk legs, and its devices then have no time limit" {
 	quietly 20-luks
@@ -573,7 +600,8 @@ only() {
 	[[ $(find "$OUT" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort) == "$expected" ]] ||
 		fail "$(find "$OUT")" "$said"
 	[[ -z $(find "$BATS_TEST_TMPDIR" -newer "$R/etc/fstab" -type f \
-		! -path "$OUT/*.d/?0-ramraid-data.conf" ! -path "$R/*") ]]
+		! -path "$OUT/*.d/50-ramraid-data.conf" \
+		! -path "$OUT/*.d/40-ramraid.conf" ! -path "$R/*") ]]
 }
 
 @test "udev's links with encoded characters, and device-mapper's names, are recognized" {
