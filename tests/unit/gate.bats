@@ -155,7 +155,7 @@ quietly() {
 	chmod -R go-w "$R/etc"
 	generate
 	grep -qx Requires=ramraid@data.service "$OUT/a.mount.d/50-ramraid-data.conf"
-	rm -r "$OUT"/*
+	rm -r "${OUT:?}"/*
 	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
 	generate
 	for file in a.mount 'systemd-fsck@dev-md-data.service'; do
@@ -163,7 +163,7 @@ quietly() {
 		grep -qx After=ramraid@data.service "$OUT/$file.d/50-ramraid-data.conf"
 		not grep -q Requires= "$OUT/$file.d/50-ramraid-data.conf"
 	done
-	rm -r "$OUT"/*
+	rm -r "${OUT:?}"/*
 	echo 'MEMBRE=/dev/x' >>"$R/etc/ramraid/data.conf"
 	generate 2>/dev/null || :
 	not grep -rq Requires=ramraid "$OUT"
