@@ -612,6 +612,8 @@ refuses() { # WHY
 	mkdir -p "$R/sys/block/md_$evil/md/dev-sda"
 	echo clean >"$R/sys/block/md_$evil/md/array_state"
 	echo in_sync >"$R/sys/block/md_$evil/md/dev-sda/state"
+	echo raid1 >"$R/sys/block/md_$evil/md/level"
+	echo 1.2 >"$R/sys/block/md_$evil/md/metadata_version"
 	superblock_facts() { printf 'sb=ok\nuuid=1-2\nlevel=1\nraid_disks=1\n'; }
 	clean "$(unadopted_table)"
 	# What is to be typed is what is meant, however a disk calls the array.

@@ -947,6 +947,8 @@ md has bad blocks of loop2 in its list"
 	echo "$ID" >"$SELFTEST_FOLDER/uuid"
 	echo clean >"$R/sys/block/md127/md/array_state"
 	echo in_sync >"$R/sys/block/md127/md/dev-loop1/state"
+	echo raid1 >"$R/sys/block/md127/md/level"
+	echo 1.2 >"$R/sys/block/md127/md/metadata_version"
 	UUID=$ID
 	superblock_facts() { printf 'uuid=%s\nlevel=1\nraid_disks=3\n' "$UUID"; }
 	run unadopted_table
