@@ -52,6 +52,7 @@ copy_start() {
 		return 1
 	}
 	copy_survey_ "$md" "$@" || return 1
+	copy_has_room_ "$md" || return 1
 	copy_slot_ "$slot" || return 1
 	ramdisk_is_blank "$name" || sparse=dense
 	paths_run
@@ -127,6 +128,16 @@ the superblock of $COPY_SOURCE is at $most"
 	}
 }
 
+# copy_has_room_ MD: is a slot free? While none is, md clears bits, also when it has rebuilt the
+# member that has the slot. Returns 1 with COPY_WHY.
+copy_has_room_() {
+	local FREE FAULTY
+	md_state_slots_free "$1"
+	((FREE == 0)) || return 0
+	COPY_WHY='another member has taken the slot of the RAM leg'
+	return 1
+}
+
 # copy_slot_ SLOT: sets COPY_SLOT to the RAM leg's slot: SLOT if it is known, else the only one that
 # no disk leg has. Returns 1 with COPY_WHY when there is no such slot.
 copy_slot_() {
@@ -196,6 +207,8 @@ copy_finish() {
 	why=$(superblock_clone_why_not now) || why=$TEXT_UNKNOWN
 	if [[ $RAM_NODE != "$node" ]]; then
 		COPY_WHY="the ramdisk $node is not ours any more"
+	elif ! copy_has_room_ "$md"; then
+		: # it has said why
 	elif [[ -n $why ]]; then
 		COPY_WHY="the superblock of $source has changed: $why"
 	elif ! superblock_clone_bitmap "$DEV/$source" now; then

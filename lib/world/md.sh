@@ -129,6 +129,7 @@ md_readd() {
 		log_warning "$1: every slot is taken, so $2 can't be put back by the bitmap"
 		return 1
 	}
+	md_want_none_ "$1"
 	act mdadm --manage "/dev/$1" --re-add "/dev/$2" && md_readd_has_slot_ "$1" "$2"
 }
 

@@ -8,6 +8,9 @@ need core/bounded world/superblock
 # Features that a superblock may have and still be copied from: a bitmap, and a list of bad blocks,
 # which the copy does not inherit.
 readonly SUPERBLOCK_CLONE_BAD_BLOCKS=0x8 SUPERBLOCK_CLONE_FEATURES=$((0x1 | 0x8))
+# A recovery offset, and: the bitmap says what the leg lacks (MD_FEATURE_RECOVERY_OFFSET and
+# MD_FEATURE_RECOVERY_BITMAP in include/uapi/linux/raid/md_p.h).
+readonly SUPERBLOCK_CLONE_RECOVERING=$((0x2 | 0x80))
 # Bitmaps of versions 3 and 4 hold one bit per chunk (linux drivers/md/md-bitmap.h); 5 is for
 # clusters, and 6 is the lockless one.
 readonly SUPERBLOCK_CLONE_BITMAP_MAGIC=6d746962 SUPERBLOCK_CLONE_BITMAP_VERSIONS='3 4'
@@ -76,7 +79,8 @@ which is left to md"
 # on a device of SECTORS sectors of 512 bytes. The event count stays, because md judges by it.
 superblock_clone_leg() {
 	local -n leg_=$1
-	local slot=$2 number=$3 uuid=${4//-/} sectors=$5 offset i max_roles SUPERBLOCK_SUM
+	local slot=$2 number=$3 uuid=${4//-/} sectors=$5 offset i features max_roles \
+		SUPERBLOCK_SUM
 	max_roles=$((16#${leg_[55]}))
 	for (( ; max_roles <= number; max_roles++)); do
 		superblock_clone_role_ leg_ "$max_roles" "$SUPERBLOCK_ROLE_SPARE"
@@ -87,9 +91,14 @@ superblock_clone_leg() {
 	for ((i = 0; i < 4; i++)); do
 		leg_[42 + i]=${uuid:i*8+6:2}${uuid:i*8+4:2}${uuid:i*8+2:2}${uuid:i*8:2}
 	done
-	# The leg has no recovery offset and no bad blocks; the place for a list of them stays
-	# reserved.
-	printf -v 'leg_[2]' '%08x' $((16#${leg_[2]} & SUPERBLOCK_FEATURE_BITMAP))
+	# As md itself would describe a leg that it has begun to rebuild by its bitmap
+	# (super_1_sync() in linux drivers/md/md.c): it holds nothing for sure yet. Until md has
+	# taken the leg, it lacks what is written meanwhile. So whoever assembles the array with it
+	# after a power cut must rebuild it, and must not read from it. It has no bad blocks; the
+	# place for a list of them stays reserved.
+	features=$((16#${leg_[2]} & SUPERBLOCK_FEATURE_BITMAP))
+	((slot == SUPERBLOCK_ROLE_SPARE)) || ((features |= SUPERBLOCK_CLONE_RECOVERING))
+	printf -v 'leg_[2]' '%08x' "$features"
 	leg_[38]=00000000 leg_[39]=00000000
 	# All of the byte of flags is cleared: write-mostly, failfast. The three bytes beside it
 	# describe the list of bad blocks.

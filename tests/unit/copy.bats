@@ -9,6 +9,7 @@ setup() {
 	libraries
 	mkdir -p "$R"/{run/ramraid,proc/sys/kernel/random} "$R"/sys/block/md127/md/dev-sd{0,1,2}
 	for i in 0 1 2; do echo in_sync,write_mostly >"$R/sys/block/md127/md/dev-sd$i/state"; done
+	echo 4 >"$R/sys/block/md127/md/raid_disks" # one is free, at least
 	echo 01234567-89ab-cdef-0123-456789abcdef >"$R/proc/sys/kernel/random/uuid"
 	COPY_DIRECT=''
 	set -o pipefail
@@ -32,6 +33,7 @@ legs() {
 		superblock_clone_leg words $((i + 1)) $((i + 1)) \
 			"00000000-0000-0000-0000-00000000000$i" $((4096 + i * 2048 + SIZE / 512))
 		superblock_clone_role_ words 0 65534
+		words[2]=00000001 # a leg in sync, with a bitmap
 		printf -v 'words[32]' '%08x' $((4096 + i * 2048))
 		printf -v 'words[20]' '%08x' $((SIZE / 512))
 		words[46]=${words[46]:0:6}01
@@ -131,7 +133,7 @@ same() {
 	grep -qx 'role=0' <<<"$facts"
 	grep -qx 'view=AAA' <<<"$facts"
 	grep -qx 'writemostly=no' <<<"$facts"
-	grep -qx 'recovery=' <<<"$facts"
+	grep -qx 'recovery=0' <<<"$facts"
 	grep -qx 'device_uuid=01234567-89ab-cdef-0123-456789abcdef' <<<"$facts"
 	# The bitmap beside it, too.
 	cmp <(dd if="$R/dev/rd0" bs=512 skip=16 count=8 status=none) \
@@ -571,11 +573,34 @@ EOT
 		[[ $facts == sb=ok$'\n'* && $facts == *$'\n'"role=$slot"$'\n'* &&
 			$facts == *device_uuid=00112233-4455-6677-8899-aabbccddeeff* ]] ||
 			fail "slot $slot number $number: $facts"
+		# Until md has taken it, whoever assembles the array must rebuild it.
+		[[ $facts == *$'\n'recovery=0$'\n'* ]] || fail "slot $slot: $facts"
 		copy_is_ours_ words plain "$slot"
 		not copy_is_ours_ words plain "$((slot + 1))"
 		words[0]=00000000
 		not copy_is_ours_ words plain "$slot"
 	done
+}
+
+@test "no copy begins, and none is put back, while another member has the last slot" {
+	local md=$R/sys/block/md127/md
+	legs 8 2
+	echo 3 >"$md/raid_disks"
+	rm -r "$md/dev-sd2"
+	echo 1 >"$md/dev-sd0/slot"
+	echo 2 >"$md/dev-sd1/slot"
+	mkdir "$md/dev-sdx"
+	echo spare >"$md/dev-sdx/state" # it is being rebuilt
+	echo 0 >"$md/dev-sdx/slot"
+	not copies sd0 sd1
+	[[ $COPY_WHY == 'another member has taken the slot of the RAM leg' ]] || fail "$COPY_WHY"
+	mv "$md/dev-sdx" "$R/sdx"
+	copies sd0 sd1
+	mv "$R/sdx" "$md/dev-sdx"
+	not copy_finish data
+	[[ $COPY_WHY == 'another member has taken the slot of the RAM leg' ]] || fail "$COPY_WHY"
+	rm -r "$md/dev-sdx"
+	copy_finish data
 }
 
 @test "COPY_RATE: a worker waits after each piece, but not if the rate is unlimited" {

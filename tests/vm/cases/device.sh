@@ -138,6 +138,34 @@ steps() {
 		ramraid detach data; test "$(slots data)" = _UU; settle
 		test -z "$(wipefs --noheadings $(node N))"
 		ramraid attach data; test "$(slots data)" = UUU'
+	check 'a file is written after the copy, before md takes the device back' "$tools"'
+		ramraid detach data; mv /usr/sbin/mdadm /usr/sbin/mdadm.real
+		printf "%s\n" "#!/bin/sh" "case \"\$*\" in *--re-add*) : >/root/reached; sleep 999;; esac" \
+			"exec mdadm.real \"\$@\"" >/usr/sbin/mdadm
+		chmod +x /usr/sbin/mdadm
+		setsid ramraid attach data >/root/attach.log 2>&1 </dev/null &
+		for i in $(seq 900); do [ -e /root/reached ] && break; sleep 0.1; done
+		test -e /root/reached; test "$(slots data)" = _UU; new late
+		mv /usr/sbin/mdadm.real /usr/sbin/mdadm; systemctl mask ramraid@data; sync'
+	kill_power
+	boot
+	check 'somebody assembles all legs after a power cut then: md rebuilds the device first' "$tools"'
+		fails grep "^md.*$(basename $(node N))" /proc/mdstat
+		mdadm --examine $(node N) | tee /root/examine
+		grep "Recovery Offset : 0 sectors" /root/examine
+		mdadm --assemble --run /dev/md/data $(node A) $(node B) $(node N)
+		named /dev/md/data
+		for i in $(seq 600); do
+			test "$(slots data)" = UUU &&
+				test "$(cat /sys/block/$(md data)/md/sync_action)" = idle && break
+			sleep 0.1
+		done
+		dmesg | grep "recovery of RAID array $(md data)"
+		test "$(slots data)" = UUU; test "$(compare data)" = 0
+		mount /dev/md/data /srv/data; sums; umount /srv/data
+		mdadm --stop /dev/md/data; settle
+		systemctl unmask ramraid@data; ramraid start data; test "$(slots data)" = UUU
+		systemctl start srv-data.mount; sums'
 	check 'written without the disks: nothing is started, and the way out is told' "$tools"'
 		systemctl stop srv-data.mount; ramraid stop data; settle
 		mdadm --assemble --run /dev/md/alone $(node N); named /dev/md/alone
