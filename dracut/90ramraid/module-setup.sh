@@ -59,17 +59,56 @@ ramraid_install_start() {
 		inst_hook initqueue/settled 50 "$moddir/start-root.sh"
 }
 
-# ramraid_do_not_wait CLAIM: keeps the initramfs from waiting for that array. An initramfs for this
-# host alone waits for every array that swap is on ("mdraid", cmdline()). Nothing starts a claimed
-# array there, so the boot would end in the emergency shell. "mdraid" is installed before this
-# module: dracut takes modules in the order of their names.
+# ramraid_do_not_wait CLAIM: keeps the initramfs from waiting for that array, or for what is on it.
+# An initramfs for this host alone waits for every array, logical volume and LUKS device that swap
+# is on (cmdline() of "mdraid", "lvm" and "crypt"), and has its entries of /etc/crypttab. Nothing
+# starts a claimed array there, so the boot would end in the emergency shell. Those modules are
+# installed before this one: dracut takes modules in the order of their names.
 ramraid_do_not_wait() {
-	local array what word uuid='' file
+	local array what word uuid='' line type name
 	while read -r array what word; do
 		[[ "$array $what $word" != 'ARRAY <ignore> UUID='* ]] || uuid=${word#UUID=}
 	done <"$1"
 	[[ $uuid =~ ^[0-9a-f:]{35}$ ]] || return 0
+	ramraid_take_out "rd.md.uuid=$uuid"
+	while IFS= read -r line; do
+		[[ $line =~ ^NAME=\"([^\"]*)\"\ TYPE=\"([^\"]*)\"\ FSTYPE=\"([^\"]*)\"\ UUID=\"(.*)\"$ ]] ||
+			continue
+		name=${BASH_REMATCH[1]} type=${BASH_REMATCH[2]}
+		[[ ${BASH_REMATCH[3]} != crypto_LUKS ]] || {
+			ramraid_take_out "rd.luks.uuid=${BASH_REMATCH[4]}"
+			ramraid_take_out "rd.luks.uuid=luks-${BASH_REMATCH[4]}"
+		}
+		case $type in
+		lvm) ramraid_take_out "rd.lvm.lv=$(ramraid_volume "$name")" ;;
+		crypt) ramraid_take_out_of_crypttab "$name" ;;
+		esac
+	done < <(lsblk --noheadings --pairs --output NAME,TYPE,FSTYPE,UUID \
+		"/dev/disk/by-id/md-uuid-$uuid" 2>/dev/null)
+}
+
+# ramraid_volume NAME: prints GROUP/VOLUME for the name that device-mapper has for it: a hyphen
+# stands between the two, and each hyphen within them is doubled (lvm(8)).
+ramraid_volume() {
+	local name=${1//--/$'\n'}
+	name=${name/-//}
+	printf '%s\n' "${name//$'\n'/-}"
+}
+
+# ramraid_take_out WORD: takes it out of what the image adds to the kernel's command line.
+ramraid_take_out() {
+	local file word=${1//./\\.}
+	word=${word//+/\\+}
 	for file in "$initdir"/etc/cmdline.d/*.conf; do
-		[[ ! -f $file || -L $file ]] || sed -i "s/ *rd\.md\.uuid=$uuid//g" "$file"
+		[[ ! -f $file || -L $file ]] || sed -Ei ":a; s,(^| )$word( |\$), ,; ta" "$file"
 	done
+}
+
+# ramraid_take_out_of_crypttab NAME: takes out the line of that mapping. "crypt" writes this file
+# itself; whatever else may be there is left alone.
+ramraid_take_out_of_crypttab() {
+	local file=$initdir/etc/crypttab
+	[[ ! -f $file || -L $file ]] || {
+		awk -v name="$1" '$1 != name' "$file" >"$file.new" && mv "$file.new" "$file"
+	}
 }

@@ -105,6 +105,31 @@ claim() { # NAME [FOLDER]
 	[[ $(xargs <"$initdir/etc/cmdline.d/20-mdraid.conf") == "rd.md.uuid=$UUID" ]]
 }
 
+@test "the initramfs does not wait for the swap that is on a claimed array, in LVM or LUKS" {
+	lsblk() {
+		[[ ${!#} == "/dev/disk/by-id/md-uuid-$UUID" ]] || return 32
+		cat <<-'EOT'
+			NAME="md127" TYPE="raid1" FSTYPE="crypto_LUKS" UUID="aaaa-1"
+			NAME="swap-1" TYPE="crypt" FSTYPE="LVM2_member" UUID="Jx1"
+			NAME="v.g--1-swap--a" TYPE="lvm" FSTYPE="swap" UUID=""
+		EOT
+	}
+	claim data
+	mkdir -p "$initdir/etc/cmdline.d"
+	echo ' rd.luks.uuid=luks-aaaa-1 rd.luks.uuid=luks-bbbb-1' \
+		>"$initdir/etc/cmdline.d/20-crypt.conf"
+	printf ' rd.lvm.lv=%s ' v.g-1/swap-a v.g-1/swap-ab v.g-1/swap-a vxg-1/swap-a \
+		>"$initdir/etc/cmdline.d/20-lvm.conf"
+	printf '%s none\n' 'root UUID=bbbb-1' 'swap-1x UUID=cccc' 'swap-1 UUID=aaaa-1' \
+		>"$initdir/etc/crypttab"
+	install
+	[[ $(<"$initdir/etc/crypttab") == $'root UUID=bbbb-1 none\nswap-1x UUID=cccc none' ]]
+	[[ $(xargs <"$initdir/etc/cmdline.d/20-crypt.conf") == rd.luks.uuid=luks-bbbb-1 &&
+		$(xargs <"$initdir/etc/cmdline.d/20-lvm.conf") == \
+		'rd.lvm.lv=v.g-1/swap-ab rd.lvm.lv=vxg-1/swap-a' ]] ||
+		fail "$(cat "$initdir"/etc/cmdline.d/*)"
+}
+
 @test "for an array with ROOT=yes the initramfs gets its name, the start program, and a hook that runs it" {
 	claim data
 	[[ -z $(depends) ]]

@@ -50,7 +50,7 @@ image_extra() {
 	[[ $2 == dracut ]] || printf ',initramfs-tools'
 	case $2 in
 	'') ;;
-	dracut) printf ',dracut' ;;
+	dracut) printf ',dracut,lvm2' ;;
 	grub) printf ',grub2-common,grub-pc-bin,grub-efi-amd64-bin,fdisk,dosfstools' ;;
 	apps) printf ',postgresql,git,nginx,curl,vmtouch,bcache-tools,dmsetup,gcc,libc6-dev' ;;
 	iscsi) printf ',open-iscsi,tgt' ;;
