@@ -21,7 +21,8 @@
 # the lock is free, none of them is left.
 
 need act/copy-workers core/act core/bounded core/clock core/log core/paths core/text world/disk
-need world/md world/ramdisk world/ramdisk-note world/superblock world/superblock-clone
+need world/md world/md-state world/ramdisk world/ramdisk-note world/superblock
+need world/superblock-clone
 
 readonly COPY_END=20 # seconds for a copy to end; only a disk that does not answer takes longer
 

@@ -3,8 +3,9 @@
 # act/loop.sh. act/transitions.sh reports what has happened.
 # shellcheck shell=bash
 
-need config/conf core/act core/paths decide/action decide/health decide/leg notes/legs-seen
-need notes/memory-floor notes/ram-out notes/refusal world/md-state world/ramdisk
+need config/conf config/conf-whose core/act core/paths core/text decide/action decide/health
+need decide/leg notes/legs-seen notes/memory-floor notes/ram-out notes/refusal world/md-state
+need world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -34,9 +35,10 @@ ${F[kernel.flaw]}"
 
 # hotplug_look: sets what may change while the worker runs. Call it after each facts_observe.
 # Forgets failures to put back a disk that is gone now, so that they don't count when it returns;
-# and a failure to mark a disk that was just leaving the array.
+# and a failure to mark a disk that was just leaving the array. A blank disk that another array is
+# configured with is not taken without being asked (AUTO_REPLACE).
 hotplug_look() {
-	local i
+	local i whose
 	legs_seen_look
 	for ((i = 0; i < ${F[members]}; i++)); do
 		unset -v "F[veto.readd.$i]" "F[veto.add-leg.$i]"
@@ -45,6 +47,10 @@ hotplug_look() {
 		[[ -z ${F[kernel.flaw]} ]] ||
 			F["veto.add-leg.$i"]="on this kernel no leg is rebuilt while the array is \
 in use: ${F[kernel.flaw]}"
+		[[ ${F[conf.auto_replace]} != yes || ${F[leg.$i.sb]} != none ]] || {
+			whose=$(conf_whose "${F[leg.$i.node]}" "${F[name]}") || whose=$TEXT_UNKNOWN
+			[[ -z $whose ]] || F["veto.add-leg.$i"]="${F[leg.$i.dev]} $whose"
+		}
 		[[ -n ${F[leg.$i.returns]} ]] || continue
 		# While no disk has all data, nothing is worse than leaving one out.
 		! health_only_copy || continue

@@ -635,6 +635,26 @@ attach data"
 	[[ -z ${F[leg.1.removed]} && ! -v F[failed.readd.1] && ${F[failed.readd.0]} == x ]]
 }
 
+@test "with AUTO_REPLACE=yes, a blank disk that another array is configured with is not taken" {
+	disks
+	look
+	conf_load data && before_look_configured data && facts_observe
+	CONF[AUTO_REPLACE]=yes CONF[HOTPLUG]=yes
+	hotplug_facts
+	F[leg.1.sb]=none F[leg.1.in]=''
+	hotplug_look
+	[[ ! -v F[veto.add-leg.1] ]] || fail "${F[veto.add-leg.1]}"
+	printf 'UUID=5555\nMEMBER=/dev/disk/by-id/ata-B\nRAM=auto\n' >"$R/etc/ramraid/db.conf"
+	hotplug_look
+	[[ ${F[veto.add-leg.1]} == *'ata-B is a disk leg of the array db, whose configuration has '* ]] ||
+		fail "${F[veto.add-leg.1]-}"
+	CONF[AUTO_REPLACE]=no
+	hotplug_facts
+	F[leg.1.sb]=none
+	hotplug_look
+	[[ ! -v F[veto.add-leg.1] ]]
+}
+
 @test "a blank disk is checked once more before it is added" {
 	declare -gA CONF=()
 	disks
