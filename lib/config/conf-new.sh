@@ -16,8 +16,9 @@ choose another" "$EX_USAGE"
 # conf_new_load NAME [RAM [OR]]: loads into CONF and REQUIRED_BY what holds for an array that has no
 # file of its own yet: the defaults, RAM= as that file will have it, and the drop-ins, which may be
 # there before their array, perhaps from an earlier one of that name. Ends the program when the
-# drop-ins have errors, keys that only belong to one array, or another RAM=; OR is what else to do
-# about that than to delete the line, with KIND for what the drop-in says.
+# drop-ins have errors, keys that only belong to one array, or another RAM=, and when the first
+# start would refuse what holds; OR is what else to do about another RAM= than to delete the line,
+# with KIND for what the drop-in says.
 conf_new_load() {
 	local line
 	conf_defaults || {
@@ -28,6 +29,15 @@ conf_new_load() {
 	CONF[RAM]=${2:-${CONF[RAM]}}
 	conf_new_dropins_ "$1"
 	[[ -z ${2-} ]] || conf_new_agrees "$1" RAM "$2" "${3-}"
+	conf_new_sound_ "$1"
+}
+
+# Ends the program when the first start would refuse what holds.
+conf_new_sound_() { # NAME
+	local CONF_ERRORS=()
+	conf_check_data_loss "${CONF_NEW_AT[WRITE_BEHIND]-$ETC/ramraid.conf}"
+	((${#CONF_ERRORS[@]} == 0)) || die "$1: ${CONF_ERRORS[0]}; nothing was changed" \
+		"$EX_REFUSED"
 }
 
 # Reads the drop-ins of NAME over CONF, and says once that they hold. Sets CONF_NEW_SET to the

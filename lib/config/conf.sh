@@ -270,9 +270,15 @@ conf_check_whole_() { # FILE
 	# There is a third one while it replaces another ("replace", "apply").
 	[[ ${CONF[LAYOUT]} == mirror || ${CONF[RAM]}:${#MEMBERS[@]} == none:[23] ]] ||
 		conf_fault_ far2 "$1"
+	conf_check_data_loss "$1"
+	conf_check_run_ "$1"
+}
+
+# conf_check_data_loss WHERE: reports a fault when CONF lets writes be lost, and nobody has said
+# that they may be.
+conf_check_data_loss() {
 	[[ ${CONF[WRITE_BEHIND]} == 0 || ${CONF[ACCEPT_DATA_LOSS]} == yes ]] ||
 		conf_fault_ data-loss "$1"
-	conf_check_run_ "$1"
 }
 
 # Reports a fault when the array that a start under this name has judged still runs, and its UUID is

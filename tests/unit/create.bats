@@ -359,6 +359,13 @@ without this device: delete that line" --yes --force data "$name"
 		refused 4 "belong to another array: $file. Remove them first" --yes data \
 			/dev/sda
 	done
+	echo WRITE_BEHIND=256 >"$file"
+	refused 4 "data: $file:1: WRITE_BEHIND=256 lets fsync return" --yes data /dev/sda /dev/sdb
+	echo WRITE_BEHIND=256 >"$R/etc/ramraid/ramraid.conf"
+	rm "$file"
+	refused 4 "data: $R/etc/ramraid/ramraid.conf: WRITE_BEHIND=256 lets fsync return" --yes \
+		data /dev/sda /dev/sdb
+	rm "$R/etc/ramraid/ramraid.conf"
 	printf 'WRITE_BEHIND=256\nACCEPT_DATA_LOSS=yes\n' >"$file"
 	create --yes --no-wait data /dev/sda /dev/sdb
 	assert_output -p "data: these drop-ins apply to it as well: $file"
