@@ -16,6 +16,8 @@ rescue_mount_other() {
 			rescue_mount_warn_no_end_ "$target"
 		else
 			holders+=("$target")
+			[[ ,$options, != *,x-systemd.automount,* ]] ||
+				rescue_mount_warn_access_ "$target"
 		fi
 	fi
 	! rescue_mount_is_copy_place_ || copies+=("$target")
@@ -30,6 +32,13 @@ rescue_mount_warn_no_end_() { # MOUNT
 		log_warning "$GATE_NAME: $1, which RESCUE is on, has no time limit \
 (x-systemd.device-timeout in fstab), so the array does not wait for it: a shutdown may unmount it \
 first, and the RAM leg can't be saved there"
+}
+
+# A shutdown ends what mounts at an access, before it stops the array.
+rescue_mount_warn_access_() { # MOUNT
+	[[ -n ${RESCUE_MOUNT_QUIET-} ]] ||
+		log_warning "$GATE_NAME: $1, which RESCUE is on, is mounted only when something \
+uses it (x-systemd.automount in fstab). While it is not, a shutdown can't save the RAM leg there"
 }
 
 # rescue_mount_is_copy_place_: may the second copy of the witness be on the caller's line of fstab?

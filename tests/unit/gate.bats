@@ -405,6 +405,14 @@ in_no_order() { # LINE…
 			fail "$after: $said"
 	done
 	in_order var.mount '/dev/sdx /var ext4 nofail,x-systemd.device-timeout=90 0 2'
+	[[ $said != *'which RESCUE is on'* ]]
+}
+
+@test "a RESCUE mount that only an access makes is reported: a shutdown can't make it" {
+	saves '/dev/sdx /var ext4 nofail,x-systemd.automount 0 2'
+	[[ $after == 'var.mount ' &&
+		$said == *'/var, which RESCUE is on, is mounted only when something uses it'* ]] ||
+		fail "$after: $said"
 }
 
 @test "a mount point behind a link is ordered by the unit of where it leads" {
