@@ -50,7 +50,7 @@ steps() {
 		grep -q "update-initramfs" /root/out
 		grep -q "systemctl.*enable.*ramraid@data" /root/out
 		fails mdadm --examine $(node A)'"$untouched"
-	check 'interrupted while the initramfs is being made: everything is taken back' '
+	short || check 'interrupted while the initramfs is being made: everything is taken back' '
 		ramraid create --yes data $(leg A) $(leg C) >/root/out 2>&1 & pid=$!
 		for i in $(seq 200); do grep -q update-initramfs /root/out && break; sleep 0.1; done
 		kill -INT $pid 2>/dev/null; kill -TERM $pid; code=0; wait $pid || code=$?

@@ -3,18 +3,17 @@
 # fsstress), on a mirror whose legs come and go by a fixed plan, over a reboot and a power cut: ext4,
 # XFS and btrfs, one after the other. STRESS is an archive with fsx and fsstress, which are left out
 # without it (tests/vm/suites programs). Prints "stress FILE-SYSTEM WHAT VALUE" for the page.
-# Short: fio alone, on XFS, without the reboot.
 checked_on trixie
-short || image stress
+long
+image stress
 from installed
 memory 2G
 disk A 344M served
 disk B 344M served
 VM_CUT_KEEP=50
 
-FS='' LOADS=fio LASTS=0 # LASTS: seconds of each stressor
-short || LOADS='fio stressors' LASTS=2
-[[ -z ${STRESS-} ]] || short || LOADS+=' fsx fsstress'
+FS='' LOADS='fio stressors' LASTS=2 # LASTS: seconds of each stressor
+[[ -z ${STRESS-} ]] || LOADS+=' fsx fsstress'
 
 # What runs in the guest beside all else: bash /root/load WHAT FILE-SYSTEM. All loads but the
 # stressors end when there is a file /root/stop.
@@ -297,15 +296,13 @@ stress_counts() {
 }
 
 steps() {
-	local systems='ext4 xfs btrfs'
-	! short || systems=xfs
 	boot
 	stress_mirror
-	for FS in $systems; do
+	for FS in ext4 xfs btrfs; do
 		stress_made
 		stress_legs
 		stress_kept
-		short || stress_reboot
+		stress_reboot
 		stress_cut
 		stress_counts
 	done
