@@ -271,6 +271,18 @@ d}" "$R/etc/ramraid/outer.conf"
 	[[ $(wiped) == '/dev/sda /dev/sdb' && $(calls) != *--stop* ]] || fail "$(calls)"
 }
 
+@test "destroy of an array whose disks have moved to another machine wipes nothing, and forgets it" {
+	effect mdadm --stop /dev/md127
+	rm "$R/dev/disk/by-id/ata-A" "$R/dev/disk/by-id/ata-B" "$R"/dev/sd[abcd]
+	rm -r "$R"/sys/class/block/sd[abcd]
+	verb destroy --yes data
+	assert_success
+	[[ -z $(wiped) && $(calls) != *--stop* && ! -e $R/enabled ]] || fail "$(calls)"
+	[[ ! -e $R/etc/ramraid/data.conf && -z $(ls "$R/etc/mdadm/mdadm.conf.d") &&
+		-z $(ls "$R/etc/ramraid/state") ]] || fail "$(find "$R/etc")"
+	assert_line -p 'left: /dev/disk/by-id/ata-A is not there'
+}
+
 @test "destroy names what it leaves: entries in fstab and crypttab, units, drop-ins, rescue images" {
 	printf '%s\n' 'UUID=0815 /srv/data ext4 defaults 0 2' '/dev/md/data1 none swap sw' \
 		'/dev/mapper/box /box ext4 defaults' '/dev/sdz /other ext4 defaults' >"$R/etc/fstab"
