@@ -79,7 +79,8 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 	[[ $(<"$RUN/data.copy/result") == 'it was stopped after 0 of -1 bytes' ]] ||
 		fail "$(<"$RUN/data.copy/result")"
 	# Nothing but the number in the plan stands in the way of the superblock.
-	mkdir -p "$R/sys/block/rd0"
+	mkdir -p "$R/sys/block/rd0" "$R/sys/block/md127/md"
+	echo 2 >"$R/sys/block/md127/md/raid_disks"
 	echo 'rapiddisk rd0 1 - used' >"$RUN/data.ram"
 	: >"$RUN/data.copy/superblock"
 	superblock_read() { :; }
