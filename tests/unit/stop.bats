@@ -428,11 +428,13 @@ RAM leg is out already, and the next start rebuilds it"
 }
 
 # locked COMMAND: another process that holds the array's lock, in its own words; sets OTHER to it.
-# It ends with the test.
+# It ends with the test. While it waits it forks nothing: a child that is not a program yet would
+# hold the lock a moment longer than its parent.
 locked() {
 	mkdir -p "$R/run/ramraid/.locks"
 	LOCKED=$R/run/ramraid/.locks/work.data
-	bash -c 'cd "$0"; lib=lib; source lib/core/load.sh; need core/lock; lock_take L "$1" --nonblock; '"$1"'; echo ready; while :; do sleep 0.1; done' "$PROJECT" "$LOCKED" >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- &
+	mkfifo "$BATS_TEST_TMPDIR/silent"
+	bash -c 'cd "$0"; lib=lib; source lib/core/load.sh; need core/lock; lock_take L "$1" --nonblock; '"$1"'; echo ready; while :; do read -rt 600 <>"$2"; done' "$PROJECT" "$LOCKED" "$BATS_TEST_TMPDIR/silent" >"$BATS_TEST_TMPDIR/ready" 3>&- 4>&- &
 	OTHER=$!
 	until grep -q ready "$BATS_TEST_TMPDIR/ready"; do command sleep 0.02; done
 }
@@ -550,7 +552,8 @@ hasty() {
 	flock() {
 		[[ $1 != --timeout || $2 != 0 || ! -d /proc/$OTHER ]] || {
 			kill -KILL "$OTHER"
-			wait "$OTHER" 2>/dev/null || :
+			# It is no child of this subshell.
+			while bounded_process_began "$OTHER"; do command sleep 0.02; done
 		}
 		hasty_flock "$@"
 	}
