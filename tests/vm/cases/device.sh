@@ -90,7 +90,7 @@ steps() {
 
 	check 'all disks fail, and the device is the only good copy' "$tools"'
 		for d in A B; do mdadm /dev/md/data --fail $(node $d); sleep 1; done
-		for i in $(seq 100); do
+		for i in $(seq 600); do
 			grep -qx "legs=" /etc/ramraid/state/data.witness && break; sleep 0.1
 		done
 		grep -x "legs=" /etc/ramraid/state/data.witness
