@@ -64,27 +64,55 @@ ramraid_install_start() {
 # is on (cmdline() of "mdraid", "lvm" and "crypt"), and has its entries of /etc/crypttab. Nothing
 # starts a claimed array there, so the boot would end in the emergency shell. Those modules are
 # installed before this one: dracut takes modules in the order of their names.
+# What is on the array may be a guest's, who writes there what he likes, such as the UUID of the
+# container that the root file system is in.
 ramraid_do_not_wait() {
-	local array what word uuid='' line type name
+	local array what word uuid='' node name type kind id ids=() nodes=' '
 	while read -r array what word; do
 		[[ "$array $what $word" != 'ARRAY <ignore> UUID='* ]] || uuid=${word#UUID=}
 	done <"$1"
 	[[ $uuid =~ ^[0-9a-f:]{35}$ ]] || return 0
 	ramraid_take_out "rd.md.uuid=$uuid"
-	while IFS= read -r line; do
-		[[ $line =~ ^NAME=\"([^\"]*)\"\ TYPE=\"([^\"]*)\"\ FSTYPE=\"([^\"]*)\"\ UUID=\"(.*)\"$ ]] ||
-			continue
-		name=${BASH_REMATCH[1]} type=${BASH_REMATCH[2]}
-		[[ ${BASH_REMATCH[3]} != crypto_LUKS ]] || {
-			ramraid_take_out "rd.luks.uuid=${BASH_REMATCH[4]}"
-			ramraid_take_out "rd.luks.uuid=luks-${BASH_REMATCH[4]}"
-		}
+	while ramraid_read_device; do
+		nodes+="$node "
+		[[ $kind != crypto_LUKS ]] || ids+=("$id")
 		case $type in
 		lvm) ramraid_take_out "rd.lvm.lv=$(ramraid_volume "$name")" ;;
 		crypt) ramraid_take_out_of_crypttab "$name" ;;
 		esac
-	done < <(lsblk --noheadings --pairs --output NAME,TYPE,FSTYPE,UUID \
-		"/dev/disk/by-id/md-uuid-$uuid" 2>/dev/null)
+	done < <(ramraid_devices "/dev/disk/by-id/md-uuid-$uuid")
+	for id in "${ids[@]}"; do
+		! ramraid_is_elsewhere "$id" || continue
+		ramraid_take_out "rd.luks.uuid=$id"
+		ramraid_take_out "rd.luks.uuid=luks-$id"
+	done
+}
+
+# ramraid_devices [DEVICE]: prints a line for each block device, or for DEVICE and each on it.
+# ramraid_read_device: reads such a line; sets the caller's node, name, type, kind and id. The name
+# is what device-mapper calls it; kind is what it holds, and id the UUID of that, if it has the form
+# of one.
+ramraid_devices() {
+	lsblk --noheadings --pairs --output KNAME,NAME,TYPE,FSTYPE,UUID "$@" 2>/dev/null
+}
+ramraid_read_device() {
+	local line value='([^"]*)"' form
+	form="^KNAME=\"$value NAME=\"$value TYPE=\"$value FSTYPE=\"$value UUID=\"$value\$"
+	node='' name='' type='' kind='' id=''
+	IFS= read -r line || return
+	[[ $line =~ $form ]] || return 0
+	node=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]} type=${BASH_REMATCH[3]}
+	kind=${BASH_REMATCH[4]} id=${BASH_REMATCH[5]}
+	[[ $id =~ ^[0-9a-fA-F-]{36}$ ]] || id=''
+}
+
+# ramraid_is_elsewhere UUID: has a device that is not among the caller's nodes the same?
+ramraid_is_elsewhere() {
+	local node name type kind id
+	while ramraid_read_device; do
+		[[ $id != "$1" || $nodes == *" $node "* ]] || return 0
+	done < <(ramraid_devices)
+	return 1
 }
 
 # ramraid_volume NAME: prints GROUP/VOLUME for the name that device-mapper has for it: a hyphen
@@ -97,18 +125,27 @@ ramraid_volume() {
 
 # ramraid_take_out WORD: takes it out of what the image adds to the kernel's command line.
 ramraid_take_out() {
-	local file word=${1//./\\.}
-	word=${word//+/\\+}
+	local file line text
 	for file in "$initdir"/etc/cmdline.d/*.conf; do
-		[[ ! -f $file || -L $file ]] || sed -Ei ":a; s,(^| )$word( |\$), ,; ta" "$file"
+		[[ -f $file && ! -L $file ]] || continue
+		text=''
+		while IFS= read -r line || [[ -n $line ]]; do
+			line=" $line "
+			while [[ $line == *" $1 "* ]]; do line=${line/" $1 "/ }; done
+			text+=$line$'\n'
+		done <"$file"
+		printf '%s' "$text" >"$file"
 	done
 }
 
 # ramraid_take_out_of_crypttab NAME: takes out the line of that mapping. "crypt" writes this file
 # itself; whatever else may be there is left alone.
 ramraid_take_out_of_crypttab() {
-	local file=$initdir/etc/crypttab
-	[[ ! -f $file || -L $file ]] || {
-		awk -v name="$1" '$1 != name' "$file" >"$file.new" && mv "$file.new" "$file"
-	}
+	local file=$initdir/etc/crypttab line first text=''
+	[[ -f $file && ! -L $file ]] || return 0
+	while IFS= read -r line || [[ -n $line ]]; do
+		read -r first _ <<<"$line"
+		[[ $first == "$1" ]] || text+=$line$'\n'
+	done <"$file"
+	printf '%s' "$text" >"$file"
 }

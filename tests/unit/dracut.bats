@@ -107,16 +107,15 @@ claim() { # NAME [FOLDER]
 
 @test "the initramfs does not wait for the swap that is on a claimed array, in LVM or LUKS" {
 	lsblk() {
-		[[ ${!#} == "/dev/disk/by-id/md-uuid-$UUID" ]] || return 32
 		cat <<-'EOT'
-			NAME="md127" TYPE="raid1" FSTYPE="crypto_LUKS" UUID="aaaa-1"
-			NAME="swap-1" TYPE="crypt" FSTYPE="LVM2_member" UUID="Jx1"
-			NAME="v.g--1-swap--a" TYPE="lvm" FSTYPE="swap" UUID=""
+			KNAME="md127" NAME="md127" TYPE="raid1" FSTYPE="crypto_LUKS" UUID="aaaaaaaa-0000-0000-0000-000000000001"
+			KNAME="dm-0" NAME="swap-1" TYPE="crypt" FSTYPE="LVM2_member" UUID="Jx1"
+			KNAME="dm-1" NAME="v.g--1-swap--a" TYPE="lvm" FSTYPE="swap" UUID=""
 		EOT
 	}
 	claim data
 	mkdir -p "$initdir/etc/cmdline.d"
-	echo ' rd.luks.uuid=luks-aaaa-1 rd.luks.uuid=luks-bbbb-1' \
+	echo ' rd.luks.uuid=luks-aaaaaaaa-0000-0000-0000-000000000001 rd.luks.uuid=luks-bbbb-1' \
 		>"$initdir/etc/cmdline.d/20-crypt.conf"
 	printf ' rd.lvm.lv=%s ' v.g-1/swap-a v.g-1/swap-ab v.g-1/swap-a vxg-1/swap-a \
 		>"$initdir/etc/cmdline.d/20-lvm.conf"
@@ -128,6 +127,26 @@ claim() { # NAME [FOLDER]
 		$(xargs <"$initdir/etc/cmdline.d/20-lvm.conf") == \
 		'rd.lvm.lv=v.g-1/swap-ab rd.lvm.lv=vxg-1/swap-a' ]] ||
 		fail "$(cat "$initdir"/etc/cmdline.d/*)"
+}
+
+@test "what a guest has written to a volume on a claimed array runs nothing, and takes nothing of the host's out" {
+	local host=aaaaaaaa-0000-0000-0000-000000000009 line
+	line='KNAME="dm-1" NAME="vg-guest" TYPE="lvm" FSTYPE="crypto_LUKS"'
+	claim data
+	mkdir -p "$initdir/etc/cmdline.d"
+	echo " rd.lvm.lv=vg/root rd.luks.uuid=luks-$host" >"$initdir/etc/cmdline.d/20-lvm.conf"
+	cd "$BATS_TEST_TMPDIR"
+	for UUID_OF_GUEST in ',,;e id>z #' '\x22 .*' "$host"; do
+		lsblk() {
+			echo "$line UUID=\"$UUID_OF_GUEST\""
+			[[ ${!#} == /dev/disk/by-id/* ]] ||
+				echo "KNAME=\"sda2\" NAME=\"sda2\" TYPE=\"part\" FSTYPE=\"crypto_LUKS\" UUID=\"$host\""
+		}
+		install
+		[[ ! -e z && $(xargs <"$initdir/etc/cmdline.d/20-lvm.conf") == \
+			"rd.lvm.lv=vg/root rd.luks.uuid=luks-$host" ]] ||
+			fail "$UUID_OF_GUEST: $(cat "$initdir"/etc/cmdline.d/*)"
+	done
 }
 
 @test "for an array with ROOT=yes the initramfs gets its name, the start program, and a hook that runs it" {
