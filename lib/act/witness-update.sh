@@ -40,9 +40,10 @@ witness_update_foreign_start() {
 		F[array.known]=no
 		return 0
 	}
-	[[ ${F[array.state]} == active &&
-		-n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
-	! legs_seen_is_watched "${F[array.md]}" || return 0
+	[[ ${F[array.state]} == active ]] && ! legs_seen_is_watched "${F[array.md]}" || return 0
+	# Somebody may have stopped it, and started it again from its disks.
+	witness_update_last_copy_
+	[[ -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good. If something started the disks without it, they lack
 		# what it had.
@@ -112,10 +113,11 @@ witness_update_is_as_far_() {
 }
 
 # witness_update_last_copy_ [again]: somebody may have stopped the array within seconds after it had
-# lost its disk legs, before the record said so. If the ramdisk is still there, its superblock shows
-# it: complete, with more events than the record, and with no disk leg active. Or md may have kept
-# disk legs in sync that lack blocks, which no record says. In both cases the facts of the record
-# are set to say that only the RAM leg was good, whether the record can be written or not.
+# lost its disk legs, before the record said so, and may have started it again from them. If the
+# ramdisk is still there, its superblock shows it: complete, with more events than the record, and
+# with no disk leg active. Or md may have kept disk legs in sync that lack blocks, which no record
+# says. In both cases the facts of the record are set to say that only the RAM leg was good, whether
+# the record can be written or not.
 witness_update_last_copy_() {
 	local key value here=() legs=() departed=() numbers='' active='' NODES=()
 	local -A says=()

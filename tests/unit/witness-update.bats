@@ -100,6 +100,33 @@ not_writable() {
 	known yes '' '' "witness.was=$one"
 }
 
+@test "an array that was stopped and started from its disks before the record said that only the RAM leg is good" {
+	mkdir -p "${W%/*}" "$R/sys/block/rd0" "$R/run/ramraid"
+	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=50 ram_slot=0 generation=4 >"$W"
+	echo 9 >"$R/sys/block/rd0/diskseq"
+	echo rapiddisk rd0 102400 9 used >"$R/run/ramraid/data.ram"
+	superblock_facts() {
+		local view=AAA number=1 events=50
+		[[ $1 != */rd0 ]] || view=$VIEW number=0 events=$EVENTS
+		printf '%s\n' sb=ok "uuid=${F[uuid]}" "device_uuid=$one" level=1 "events=$events" \
+			"number=$number" "role=$number" 'roles=0:0 1:1 2:2' "view=$view" recovery=
+	}
+	beside() {
+		runs ram.state=attached ram.node=rd0 ram.slot= array.degraded=1
+		before_look_witness
+		witness_update_foreign_start 2>/dev/null
+		action_choose
+	}
+	# It left the array before the record was written, or the disks were in it.
+	VIEW=A.. EVENTS=40 beside
+	[[ ${F[array.known]} == yes && $ACTION != refuse ]] || fail "${F[array.known]} $WHY"
+	VIEW=AAA EVENTS=90 beside
+	[[ ${F[array.known]} == yes && $ACTION != refuse ]] || fail "${F[array.known]} $WHY"
+	VIEW=A.. EVENTS=90 beside
+	[[ ${F[array.known]} == no && $ACTION == refuse && $WHY == *'Do not cut the power'* ]] ||
+		fail "${F[array.known]} $ACTION $WHY"
+}
+
 @test "an array started from a leg that was put back to an older state: the record stays, and a start is refused" {
 	mkdir -p "${W%/*}"
 	printf '%s\n' "uuid=${F[uuid]}" "legs=$one $two" events=180 ram_slot=0 generation=4 >"$W"
