@@ -143,6 +143,8 @@ steps() {
 		printf "%s\n" "#!/bin/sh" "case \"\$*\" in *--re-add*) : >/root/reached; sleep 999;; esac" \
 			"exec mdadm.real \"\$@\"" >/usr/sbin/mdadm
 		chmod +x /usr/sbin/mdadm
+		# Or the disks would soon have more events, and mdadm leave the device out.
+		echo 0 >/sys/block/$(md data)/md/safe_mode_delay; new early
 		setsid ramraid attach data >/root/attach.log 2>&1 </dev/null &
 		for i in $(seq 900); do [ -e /root/reached ] && break; sleep 0.1; done
 		test -e /root/reached; test "$(slots data)" = _UU; new late
@@ -154,13 +156,14 @@ steps() {
 		mdadm --examine $(node N) | tee /root/examine
 		grep "Recovery Offset : 0 sectors" /root/examine
 		mdadm --assemble --run /dev/md/data $(node A) $(node B) $(node N)
-		named /dev/md/data
+		named /dev/md/data; mdadm --readwrite /dev/md/data || :; cat /proc/mdstat
+		grep "^md.* $(basename $(node N))\[" /proc/mdstat
 		for i in $(seq 600); do
 			test "$(slots data)" = UUU &&
 				test "$(cat /sys/block/$(md data)/md/sync_action)" = idle && break
 			sleep 0.1
 		done
-		dmesg | grep "recovery of RAID array $(md data)"
+		dmesg | grep "recover[a-z]* of RAID array $(md data)"
 		test "$(slots data)" = UUU; test "$(compare data)" = 0
 		mount /dev/md/data /srv/data; sums; umount /srv/data
 		mdadm --stop /dev/md/data; settle
