@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/bounded core/lock core/log core/paths core/text core/trust
-need notes/legs-seen notes/rescue-record world/disk world/disk-find world/md world/ramdisk-note
-need world/superblock world/systemd
+need notes/legs-seen notes/rescue-record world/disk world/disk-find world/md
+need world/superblock world/systemd world/volatile
 
 declare -gA F # the facts: decide/facts.list
 
@@ -73,15 +73,13 @@ rescue_memory_() {
 	fi
 }
 rescue_memory_alone_() { # TYPE FOLDER
-	local source disk disks=() NODE
+	local source NODE
 	[[ $1 != @(tmpfs|ramfs|devtmpfs|rootfs) ]] || {
 		printf '%s\n' "$1"
 		return
 	}
 	source=$(rescue_mount_ SOURCE "$2")
-	[[ $source == /dev/* ]] && disk_find "$source" || return 0
-	mapfile -t disks < <(disk_physical "$NODE")
-	for disk in "${disks[@]}"; do ramdisk_note_is_node "$disk" || return 0; done
+	[[ $source == /dev/* ]] && disk_find "$source" && volatile_is "$NODE" || return 0
 	printf '%s on %s\n' "$1" "$source"
 }
 # Prints one column of the mount that FOLDER is on; nothing when there is none.

@@ -424,6 +424,28 @@ on() {
 	on overlay overlay overlayroot rw,lowerdir=x,upperdir=mnt/upper ext4 /dev/sda1
 }
 
+@test "of an array that holds the images, only members in sync count, not the failed disk or the one being rebuilt" {
+	local node state
+	lsblk() { :; }
+	for node in sda sda1 rd0 md126 md126p1 dm-0; do fake_disk "$node" 1048576; done
+	mkdir -p "$R/sys/class/block/"{md126/slaves/{rd0,sda1},dm-0/slaves/md126} \
+		"$R/sys/block/md126/md/"{dev-rd0,dev-sda1} "$R/dev/mapper"
+	ln -s ../dm-0 "$R/dev/mapper/var"
+	echo in_sync >"$R/sys/block/md126/md/dev-rd0/state"
+	for state in faulty,write_mostly spare,write_mostly ''; do
+		echo "$state" >"$R/sys/block/md126/md/dev-sda1/state"
+		on 'ext4 on /dev/md126' ext4 /dev/md126 rw
+		on 'ext4 on /dev/mapper/var' ext4 /dev/mapper/var rw
+	done
+	echo in_sync,write_mostly >"$R/sys/block/md126/md/dev-sda1/state"
+	on '' ext4 /dev/md126 rw
+	on '' ext4 /dev/mapper/var rw
+	echo faulty >"$R/sys/block/md126/md/dev-rd0/state"
+	on '' ext4 /dev/md126 rw
+	echo faulty >"$R/sys/block/md126/md/dev-sda1/state"
+	on 'ext4 on /dev/md126' ext4 /dev/md126 rw
+}
+
 @test "kernels that read from the part of a leg that is not rebuilt are recognised" {
 	local release KERNEL_FLAW
 	for release in 6.9.0 6.9 6.9.12-amd64 6.10 6.10.0-rc3 6.10.6-1 6.10.6+bpo-amd64; do
