@@ -3,9 +3,9 @@
 # leg without being told to.
 # shellcheck shell=bash
 
-need config/conf core/act core/bounded core/lock core/log core/paths core/text core/trust
-need notes/legs-seen notes/rescue-record world/disk world/disk-find world/md
-need world/superblock world/systemd world/volatile
+need act/rescue-copy config/conf core/act core/bounded core/lock core/log core/paths core/text
+need core/trust notes/legs-seen notes/rescue-record world/disk world/disk-find world/md
+need world/superblock world/volatile
 
 declare -gA F # the facts: decide/facts.list
 
@@ -126,19 +126,19 @@ rescue_write() {
 		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
 		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
 	image=$folder/image record=$folder/$RESCUE_RECORD
-	if rescue_open_ "$image" && sum=$(rescue_copy_ "$DEV/$md" "$image" "$bytes") &&
-		rescue_holds_ "$image" "$bytes" "$sum" &&
+	if rescue_copy_open "$image" && sum=$(rescue_copy "$DEV/$md" "$image" "$bytes") &&
+		rescue_copy_holds "$image" "$bytes" "$sum" &&
 		{ printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
 			"events=$events" "generation=${F[witness.generation]:-0}" \
 			${legs:+"legs=$legs"} >"$record"; } \
 			2>/dev/null &&
 		sync "$image" "$record" "$folder" "$above" "$5"; then
-		rescue_close_
+		rescue_copy_close
 		RESCUE_FOLDER=$folder
 		act_file "$(rescue_record_file "$name")" <"$record" || return 2
 		return 0
 	fi
-	rescue_close_
+	rescue_copy_close
 	rm -rf -- "$folder"
 	return 1
 }
@@ -159,81 +159,6 @@ rescue_legs_() {
 		[[ ,$legs, == *",${line%:*}"[:,]* ]] || legs+=${legs:+,}$line
 	done < <(legs_seen_left)
 	printf '%s\n' "$legs"
-}
-
-# rescue_open_ IMAGE: creates IMAGE, for root alone, and sets RESCUE_TO and RESCUE_FROM to file
-# descriptors for writing and for reading it. The image is written and read back through these, so
-# that both use the same file, whatever happens to its name.
-rescue_open_() {
-	local mask code=0
-	RESCUE_TO='' RESCUE_FROM=''
-	mask=$(umask)
-	umask 077
-	set -o noclobber
-	{ exec {RESCUE_TO}>"$1"; } 2>/dev/null && exec {RESCUE_FROM}<"$1" || code=1
-	set +o noclobber
-	umask "$mask"
-	((code == 0)) && [[ /proc/self/fd/$RESCUE_TO -ef /proc/self/fd/$RESCUE_FROM ]]
-}
-rescue_close_() {
-	[[ -z $RESCUE_TO ]] || exec {RESCUE_TO}>&-
-	[[ -z $RESCUE_FROM ]] || exec {RESCUE_FROM}<&-
-}
-
-# rescue_copy_ FROM TO BYTES: copies FROM into RESCUE_TO, which is TO, and tells systemd how far it
-# is; prints the SHA-256 of what was read.
-rescue_copy_() {
-	(
-		umask 077
-		dd if="$1" bs=1M iflag=direct status=none | tee >(sha256sum >"$2.sum") |
-			dd bs=1M iflag=fullblock conv=sparse,fsync status=none >&"$RESCUE_TO"
-	) &
-	rescue_await_ $! rescue_copied_ "$2" "$3" || {
-		rm -f -- "$2.sum"
-		return 1
-	}
-	rescue_sum_ "$2.sum"
-}
-
-rescue_copied_() { # FILE BYTES
-	local copied
-	copied=$(stat -c %s -- "$1" 2>/dev/null) || copied=0
-	printf 'saving it to %s: %d%%\n' "$1" $((copied * 100 / $2))
-}
-
-# rescue_holds_ FILE BYTES SHA256: does FILE have these BYTES and this SHA256? Reads it back through
-# RESCUE_FROM, which for a large file takes as long as the copy.
-rescue_holds_() {
-	[[ $(stat -L -c %s -- "/proc/self/fd/$RESCUE_FROM") == "$2" ]] || return 1
-	(
-		sum=$(sha256sum <&"$RESCUE_FROM")
-		[[ $sum == "$3  -" ]]
-	) &
-	rescue_await_ $! printf 'reading %s back\n' "$1"
-}
-
-# rescue_await_ PID TELL…: waits for the process PID, and meanwhile tells systemd that the stop
-# makes progress, with the words that the command TELL prints. Returns as PID does.
-rescue_await_() {
-	local pid=$1
-	shift
-	while kill -0 "$pid" 2>/dev/null; do
-		systemd_go_on
-		systemd_status "the RAM leg is the only good copy; $("$@")"
-		sleep 1
-	done
-	wait "$pid"
-}
-
-# Nobody has waited for the process that writes the sum, so this waits for it, for at most 10 s.
-rescue_sum_() { # FILE
-	local i sum=''
-	for ((i = 0; i < 100; i++)); do
-		read -r sum _ <"$1" && break
-		sleep 0.1
-	done
-	rm -f -- "$1"
-	[[ -n $sum ]] && printf '%s\n' "$sum"
 }
 
 # rescue_check: opens the image of RESCUE for rescue_put_back. Returns 1 when it is not as it was

@@ -92,11 +92,11 @@ no_image() {
 
 @test "a copy that fails, or that is not what was read, leaves neither image nor record" {
 	local code=0
-	rescue_copy_() { return 1; }
+	rescue_copy() { return 1; }
 	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
 	((code == 1)) && [[ ! -e $(rescue_record_file data) ]]
 	no_image
-	rescue_copy_() { head -c 8388608 /dev/zero >"$2" && printf '%064d\n' 0; }
+	rescue_copy() { head -c 8388608 /dev/zero >"$2" && printf '%064d\n' 0; }
 	code=0
 	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
 	((code == 1)) && [[ ! -e $(rescue_record_file data) ]]
@@ -162,7 +162,7 @@ no_image() {
 	local RESCUE_TO RESCUE_FROM before
 	echo precious >"$R/other"
 	ln -s "$R/other" "$R/var/link"
-	for file in "$R/other" "$R/var/link"; do not rescue_open_ "$file"; done
+	for file in "$R/other" "$R/var/link"; do not rescue_copy_open "$file"; done
 	[[ $(<"$R/other") == precious ]]
 	write
 	rescue_record_read data "$ID"
