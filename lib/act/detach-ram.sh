@@ -297,6 +297,7 @@ so the next start may not know of it. Before anything uses the disks, which lack
 cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue; ramraid restore $1" ;;
 	*) return 1 ;;
 	esac
+	[[ -z $RESCUE_LOST ]] || log_alert "$1: $RESCUE_LOST"
 	DETACH_RAM_RESCUED=yes
 }
 

@@ -1,8 +1,76 @@
 # The copy of an array into a rescue image (act/rescue.sh): written, made durable and read back,
-# through the same open file.
+# through the same open file. What can't be read of the array is zeros in it.
 # shellcheck shell=bash
 
-need world/systemd
+need core/paths world/disk world/md-state world/readable world/systemd
+
+readonly RESCUE_COPY_UNREADABLE=3 RESCUE_COPY_TRIES=3
+
+# rescue_copy_take MD IMAGE BYTES: copies all of the array MD that can be read into the new file
+# IMAGE. Sets the caller's sum to the SHA-256 of the image, and lost to what could not be read,
+# "FROM:BYTES". Returns 1 when the image can't be written, or nothing can be read.
+rescue_copy_take() {
+	local try code=0 RANGES=()
+	lost=()
+	rescue_copy_open "$2" || return 1
+	rescue_copy_listed_ "$1" "$3"
+	if ((${#RANGES[@]} == 0)); then
+		sum=$(rescue_copy "$DEV/$1" "$2" "$3") || code=$?
+		((code == RESCUE_COPY_UNREADABLE)) || return "$code"
+	fi
+	# A block may fail after it could be read.
+	for ((try = 0; try < RESCUE_COPY_TRIES; try++)); do
+		rescue_copy_close
+		rm -f -- "$2"
+		rescue_copy_open "$2" && rescue_copy_find_ "$@" || return 1
+		code=0
+		sum=$(rescue_copy "$DEV/$1" "$2" "$3" "${RANGES[@]}" "$3 $3") || code=$?
+		((code == RESCUE_COPY_UNREADABLE)) || break
+	done
+	rescue_copy_lost_
+	return "$code"
+}
+
+# Sets the caller's lost to its RANGES, in the form of the record.
+rescue_copy_lost_() {
+	local range
+	for range in "${RANGES[@]}"; do
+		lost+=("${range% *}:$((${range#* } - ${range% *}))")
+	done
+}
+
+# Sets the caller's RANGES to the blocks that md has recorded as bad on every member in sync, "FROM
+# END" in bytes. Where a list is too long for sysfs, its end is not known; reading finds it.
+rescue_copy_listed_() { # MD BYTES
+	local LEGS line legs=() none block from end
+	md_state_members "$1"
+	for line in "${LEGS[@]}"; do
+		[[ $line != *' in_sync '* ]] || legs+=("${line%% *}")
+	done
+	md_state_bad_on_all "$1" "${legs[@]}" || RANGES=()
+	none=("${RANGES[@]}") RANGES=() block=$(disk_block "$1")
+	for line in "${none[@]}"; do
+		((${line% *} >= 0 && ${line#* } <= $2 / 512)) || continue
+		from=$((${line% *} * 512 / block * block))
+		end=$(((${line#* } * 512 + block - 1) / block * block))
+		RANGES+=("$from $end")
+	done
+}
+
+# Sets the caller's RANGES to what can't be read; those in it may be readable after all. Returns 1
+# when nothing can be read.
+rescue_copy_find_() { # MD IMAGE BYTES
+	local range left=$3
+	(
+		umask 077
+		readable_find "$DEV/$1" "$3" "$(disk_block "$1")" "${RANGES[@]}" >"$2.lost"
+	) &
+	rescue_copy_await_ $! printf 'looking for what can be read of it\n' || return 1
+	mapfile -t RANGES <"$2.lost"
+	rm -f -- "$2.lost"
+	for range in "${RANGES[@]}"; do left=$((left - ${range#* } + ${range% *})); done
+	((left > 0))
+}
 
 # rescue_copy_open IMAGE: creates IMAGE, for root alone, and sets RESCUE_TO and RESCUE_FROM to file
 # descriptors for writing and for reading it. The image is written and read back through these, so
@@ -21,21 +89,37 @@ rescue_copy_open() {
 rescue_copy_close() {
 	[[ -z $RESCUE_TO ]] || exec {RESCUE_TO}>&-
 	[[ -z $RESCUE_FROM ]] || exec {RESCUE_FROM}<&-
+	RESCUE_TO='' RESCUE_FROM=''
 }
 
-# rescue_copy FROM TO BYTES: copies FROM into RESCUE_TO, which is TO, and tells systemd how far it
-# is; prints the SHA-256 of what was read.
+# rescue_copy FROM TO BYTES [RANGE…]: copies FROM, with zeros instead of these ranges ("FROM END",
+# in bytes), into RESCUE_TO, which is TO, and tells systemd how far it is; prints the SHA-256 of
+# what was copied. Returns RESCUE_COPY_UNREADABLE when FROM can't be read, and TO could be written.
 rescue_copy() {
+	local code=0
 	(
 		umask 077
-		dd if="$1" bs=1M iflag=direct status=none | tee >(sha256sum >"$2.sum") |
-			dd bs=1M iflag=fullblock conv=sparse,fsync status=none >&"$RESCUE_TO"
+		set -o pipefail
+		states=(0 0 0)
+		rescue_copy_read_ "$1" "${@:3}" | tee >(sha256sum >"$2.sum") |
+			dd bs=1M iflag=fullblock conv=sparse,fsync status=none >&"$RESCUE_TO" ||
+			states=("${PIPESTATUS[@]}")
+		((states[1] + states[2] == 0)) || exit 1
+		((states[0] == 0)) || exit "$RESCUE_COPY_UNREADABLE"
 	) &
-	rescue_copy_await_ $! rescue_copy_progress_ "$2" "$3" || {
+	rescue_copy_await_ $! rescue_copy_progress_ "$2" "$3" || code=$?
+	((code == 0)) || {
 		rm -f -- "$2.sum"
-		return 1
+		return "$code"
 	}
 	rescue_copy_sum_ "$2.sum"
+}
+rescue_copy_read_() { # FROM BYTES [RANGE…]
+	if (($# == 2)); then
+		dd if="$1" bs=1M iflag=direct status=none
+	else
+		readable_print "$@"
+	fi
 }
 
 rescue_copy_progress_() { # FILE BYTES

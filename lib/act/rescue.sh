@@ -112,13 +112,14 @@ rescue_room() {
 
 # rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder
 # FOLDER/NAME/rescue-EVENTS.XXXXXXXX, which is root's alone, makes it durable, reads it back, and
-# only then records it: beside the image, and in $STATE. Sets RESCUE_FOLDER to the new folder.
-# Returns 1 when there is no image; nothing is left of it then. Returns 2 when the image is whole
-# and there is no record in $STATE. An earlier image stays.
-RESCUE_FOLDER=''
+# only then records it: beside the image, and in $STATE. Sets RESCUE_FOLDER to the new folder, and
+# RESCUE_LOST to what could not be read, in words; empty when all of the array is in it. Returns 1
+# when there is no image; nothing is left of it then. Returns 2 when the image is whole and there is
+# no record in $STATE. An earlier image stays.
+RESCUE_FOLDER='' RESCUE_LOST=''
 rescue_write() {
 	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum record legs why \
-		RESCUE_TO RESCUE_FROM
+		lost RESCUE_TO='' RESCUE_FROM='' LOST_TEXT
 	legs=$(rescue_legs_ "$uuid")
 	bytes=$(md_bytes "$md")
 	trust_into why "$above"
@@ -126,15 +127,16 @@ rescue_write() {
 		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
 		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
 	image=$folder/image record=$folder/$RESCUE_RECORD
-	if rescue_copy_open "$image" && sum=$(rescue_copy "$DEV/$md" "$image" "$bytes") &&
+	if rescue_copy_take "$md" "$image" "$bytes" &&
 		rescue_copy_holds "$image" "$bytes" "$sum" &&
 		{ printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
 			"events=$events" "generation=${F[witness.generation]:-0}" \
-			${legs:+"legs=$legs"} >"$record"; } \
+			${legs:+"legs=$legs"} "${lost[@]/#/lost=}" >"$record"; } \
 			2>/dev/null &&
 		sync "$image" "$record" "$folder" "$above" "$5"; then
 		rescue_copy_close
-		RESCUE_FOLDER=$folder
+		rescue_record_lost "${lost[@]}"
+		RESCUE_FOLDER=$folder RESCUE_LOST=$LOST_TEXT
 		act_file "$(rescue_record_file "$name")" <"$record" || return 2
 		return 0
 	fi

@@ -3,9 +3,10 @@
 # shellcheck shell=bash
 
 need act/array-lock act/disk-legs act/notify act/rescue act/witness-update cmd/start config/conf
-need config/conf-need core/act core/cli core/log core/paths core/quantity core/uninterrupted
-need decide/action decide/histories decide/leg notes/old-name notes/rescue-record
-need observe/before-look observe/facts world/disk world/md world/systemd
+need config/conf-need core/act core/cli core/log core/paths core/quantity core/text
+need core/uninterrupted decide/action decide/histories decide/leg notes/old-name
+need notes/rescue-record observe/before-look observe/facts world/disk world/md world/md-bad
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -188,6 +189,7 @@ and what was written since then is lost.")
 so this one goes on with it."
 		'To put the image on another disk, first take that one out of the machine.'
 		"${PLAN[@]}")
+	[[ -z ${F[rescue.lost]} ]] || log_warning "$NAME: ${F[rescue.lost]}"
 	cli_confirm "$NAME" "$NAME: the image ${RESCUE[image]} \
 ($(quantity_show_bytes "${RESCUE[bytes]}")) overwrites what the disk legs hold, \
 ${F[$leg.dev]} (/dev/${F[$leg.node]}) first." "$typed"
@@ -231,6 +233,24 @@ ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_
 	}
 	rescue_put_back "${F[array.md]}" "$uuid" || restore_failed_
 	uninterrupted_begin
+	restore_mark_lost_ "${F[array.md]}"
+}
+
+# restore_mark_lost_ MD: md gets the blocks that the image lacks as bad ones of the disk, as they
+# were on the RAM leg. Otherwise their zeros would pass for data.
+restore_mark_lost_() {
+	local range ranges leg=${ARGUMENTS[0]}
+	[[ -n ${RESCUE[lost]-} ]] || return 0
+	text_split ranges "${RESCUE[lost]}"
+	for range in "${ranges[@]}"; do
+		md_bad_add "$1" "$leg" $((${range%:*} / 512)) $((${range#*:} / 512)) || {
+			log_warning "$NAME: ${F[rescue.lost]}. md could not list all of them as \
+bad blocks of $leg, so they read as zeros"
+			return
+		}
+	done
+	log_warning "$NAME: ${F[rescue.lost]}. md lists them as bad blocks of $leg, so reading \
+them fails until something writes to them (ramraid-restore(8))"
 }
 restore_failed_() {
 	die "$NAME: not restored; the image and its record are kept. Fix the cause, then: ramraid \

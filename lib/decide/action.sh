@@ -118,8 +118,8 @@ action_running_refused_() {
 		choice_is refuse "${F[record.why]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
 		choice_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg \
-had. That is saved in ${F[rescue.image]}; to put it back: ramraid stop ${F[name]}; ramraid restore \
-${F[name]}"
+had. That is saved in ${F[rescue.image]}${F[rescue.lost]:+ (${F[rescue.lost]})}; to put it back: \
+ramraid stop ${F[name]}; ramraid restore ${F[name]}"
 	elif [[ -n ${F[array.copy]} ]]; then
 		below_or 'one of them' "Take the copy out of the machine or make it blank (mdadm \
 --zero-superblock)"

@@ -72,8 +72,8 @@ safe_start_at_once_() {
 	elif [[ -n ${F[rescue.image]} ]]; then
 		health_half
 		choice_is refuse "the RAM leg was the only good copy when the array was stopped; \
-what it held is in ${F[rescue.image]}. Put it back: ramraid restore ${F[name]}. To give it up: \
-ramraid start --force-leg=DISK ${F[name]}$HALF"
+what it held is in ${F[rescue.image]}${F[rescue.lost]:+ (${F[rescue.lost]})}. Put it back: \
+ramraid restore ${F[name]}. To give it up: ramraid start --force-leg=DISK ${F[name]}$HALF"
 	elif ((${#GOOD[@]} == 0)); then
 		# No advice to wipe them: one of them may be all that is left.
 		safe_start_say_given_ ''

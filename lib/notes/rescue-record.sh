@@ -10,7 +10,8 @@ rescue_record_file() { printf '%s/%s.rescue\n' "$STATE" "$1"; } # NAME
 
 # rescue_record_read NAME UUID: fills RESCUE (image, bytes, sha256, events, generation: that of the
 # witness when the image was made, legs: "DEVICE_UUID:EVENTS,…" of the disk legs then, disk: the
-# device UUID of the one that a restore has begun to overwrite; file: the record itself, which may
+# device UUID of the one that a restore has begun to overwrite; lost: "FROM:BYTES …" of the parts
+# that could not be read, and are zeros in the image; file: the record itself, which may
 # have another name by now: old_name_take) from the record; RESCUE is empty when there is none about
 # this array. A count that is not a number is left out. A damaged record still counts, since it
 # stands for data: RESCUE[image] is then the record itself.
@@ -20,6 +21,8 @@ rescue_record_read() {
 	RESCUE=()
 	[[ -e $file || -L $file ]] || return 0
 	while IFS= read -r -n 4096 line; do
+		[[ ! $line =~ ^lost=((0|[1-9][0-9]{0,17}):[1-9][0-9]{0,17})$ ]] ||
+			RESCUE[lost]+=${RESCUE[lost]:+ }${BASH_REMATCH[1]}
 		[[ ! $line =~ ^(uuid|image|bytes|sha256|events|generation|disk)=([A-Za-z0-9._/-]+)$ &&
 			! $line =~ ^(legs)=([0-9a-f:,-]+)$ ]] || RESCUE[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
 	done 2>/dev/null <"$file" || :
@@ -40,6 +43,24 @@ rescue_record_read() {
 rescue_record_events() {
 	EVENTS_THEN=''
 	[[ ! ,${RESCUE[legs]-}, =~ ,"$1":(0|[1-9][0-9]{0,17}), ]] || EVENTS_THEN=${BASH_REMATCH[1]}
+}
+
+# rescue_record_lost RANGE…: sets LOST_TEXT to what an image lacks, in words; empty without any.
+# Each RANGE is "FROM:BYTES"; the first few are named.
+readonly RESCUE_RECORD_NAMED=4
+rescue_record_lost() {
+	local range sum=0 places=''
+	LOST_TEXT=''
+	(($# > 0)) || return 0
+	need core/quantity
+	for range; do sum=$((sum + ${range#*:})); done
+	for range in "${@:1:RESCUE_RECORD_NAMED}"; do
+		places+="${places:+, }${range%:*} to $((${range%:*} + ${range#*:} - 1))"
+	done
+	(($# <= RESCUE_RECORD_NAMED)) ||
+		places+=", and more in $(($# - RESCUE_RECORD_NAMED)) other places"
+	LOST_TEXT="$(quantity_show_bytes "$sum") of the array could not be read, and are zeros in \
+the image: bytes $places"
 }
 
 # rescue_record_begun NAME DEVICE_UUID: notes that a restore begins to overwrite that disk leg.

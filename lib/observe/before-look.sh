@@ -2,8 +2,9 @@
 # is its configuration, the witness of its last run, a rescue image, and this kernel's flaws.
 # shellcheck shell=bash
 
-need config/conf core/log core/paths core/quantity notes/adopted notes/old-name notes/rescue-record
-need notes/selftest-record notes/witness notes/witness-copy observe/facts world/kernels
+need config/conf core/log core/paths core/quantity core/text notes/adopted notes/old-name
+need notes/rescue-record notes/selftest-record notes/witness notes/witness-copy observe/facts
+need world/kernels
 
 declare -gA F # the facts: decide/facts.list
 
@@ -23,6 +24,15 @@ before_look_remembered() {
 	[[ -z ${F[record.from]} || -n ${RESCUE[image]-} ]] ||
 		rescue_record_read "${F[record.from]}" "${F[uuid]}"
 	F[rescue.image]=${RESCUE[image]-} F[rescue.disk]=${RESCUE[disk]-}
+	F[rescue.lost]=''
+	[[ -z ${RESCUE[lost]-} ]] || before_look_lost_
+}
+
+before_look_lost_() {
+	local ranges LOST_TEXT
+	text_split ranges "${RESCUE[lost]}"
+	rescue_record_lost "${ranges[@]}"
+	F[rescue.lost]=$LOST_TEXT
 }
 
 before_look_kernel_() {

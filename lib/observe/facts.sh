@@ -301,16 +301,16 @@ readonly FACTS_BLANK='
 	conf.start_degraded conf.write_behind forced retry mend root boot unit.text monitor.state
 	unfinished unfinished.undone unfinished.leaving unfinished.new lately kernel.flaw
 	kernel.selftest copy.why_not copy.why
-	record.from record.why rescue.image rescue.disk witness.legs witness.events witness.filled
-	witness.ram_slot witness.ram_number witness.left witness.given witness.seen witness.was
-	witness.why witness.copy witness.give_up witness.generation witness.counts witness.doubted
-	witness.known witness.departed array.md array.state array.done array.total array.rate
-	array.readauto array.pending array.twin array.known array.judged array.unfit array.gone
-	array.strangers array.unconfigured array.foreign array.copy array.copy_known array.link
-	array.stat array.block clones clones.loop clones_known disks.lack ram.node ram.state
-	ram.slot ram.number ram.out ram.bytes ram.taken ram.data ram.limit ram.full ram.tried
-	ram.refill ram.algorithm ram.stat ram.errors change.left change.kept change.used
-	change.block
+	record.from record.why rescue.image rescue.disk rescue.lost witness.legs witness.events
+	witness.filled witness.ram_slot witness.ram_number witness.left witness.given
+	witness.seen witness.was witness.why witness.copy witness.give_up witness.generation
+	witness.counts witness.doubted witness.known witness.departed array.md array.state
+	array.done array.total array.rate array.readauto array.pending array.twin array.known
+	array.judged array.unfit array.gone array.strangers array.unconfigured array.foreign
+	array.copy array.copy_known array.link array.stat array.block clones clones.loop
+	clones_known disks.lack ram.node ram.state ram.slot ram.number ram.out ram.bytes
+	ram.taken ram.data ram.limit ram.full ram.tried ram.refill ram.algorithm ram.stat
+	ram.errors change.left change.kept change.used change.block
 '
 readonly FACTS_BLANK_LEG='
 	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles

@@ -11,6 +11,7 @@ advice_show() {
 	if [[ $1 != @(whole|misconfigured) ]]; then
 		advice_show_run_
 		advice_show_line_ '  rescue image:' "${F[rescue.image]}"
+		advice_show_line_ '  not saved:   ' "${F[rescue.lost]-}"
 	fi
 	[[ ${F[array.sync]-idle} == idle ]] ||
 		SHOWN+="  ${F[array.sync]}: \

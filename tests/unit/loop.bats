@@ -657,11 +657,15 @@ rebuilt_after() {
 	releases 0 going-down
 	[[ $DETACH_RAM_RESCUED == yes && $(calls | grep -cx rescue) == 1 ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
-	# An image without a record is one: the machine may go down, and what to type is said.
-	rescue_write() { RESCUE_FOLDER=/rescue/data/rescue-77.X && return 2; }
+	# An image without a record is one: the machine may go down, and what to type is said, and
+	# what could not be read.
+	rescue_write() {
+		RESCUE_FOLDER=/rescue/data/rescue-77.X RESCUE_LOST='4.0KiB could not be read'
+		return 2
+	}
 	releases 0 going-down
 	[[ $DETACH_RAM_RESCUED == yes && $(calls) == *"alert data: saved to /rescue/data/rescue-77.X"*"type: \
-cp /rescue/data/rescue-77.X/record $R/etc/ramraid/state/data.rescue; ramraid restore data"* ]] ||
+cp /rescue/data/rescue-77.X/record $R/etc/ramraid/state/data.rescue; ramraid restore data"*"alert data: 4.0KiB could not be read"* ]] ||
 		fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	rescue_write() { return 1; }

@@ -363,6 +363,142 @@ no_image() {
 	[[ -d $R/var/old && -z $(ls "$R/var/old") ]]
 }
 
+# bad RANGE…: in these parts ("FROM END", in bytes), the array can't be read; dd fails there as on
+# md, with nothing of the block that it would have read at once.
+bad() {
+	BAD=("$@")
+	set -o pipefail # as bin/ramraid
+	dd() {
+		local word from=0 count='' end range
+		[[ " $* " == *" if=$R/dev/md127 "* ]] || {
+			command dd "${@/[io]flag=direct/status=none}"
+			return
+		}
+		for word; do
+			case $word in
+			skip=*) from=${word#*=} ;;
+			count=*) count=${word#*=} ;;
+			esac
+		done
+		end=$((from + ${count:-8388608 - from}))
+		for range in "${BAD[@]}"; do
+			((${range% *} < end && ${range#* } > from)) || continue
+			end=$(((${range% *} - from) / 1048576 * 1048576))
+			((end <= 0)) || tail -c "+$((from + 1))" "$R/dev/md127" | head -c "$end"
+			return 1
+		done
+		command dd "${@/[io]flag=direct/status=none}"
+	}
+}
+# zeros RANGE…: what the image should be: the array, with zeros in these parts.
+zeros() {
+	local range
+	cp "$R/dev/md127" "$R/expected"
+	for range; do
+		head -c $((${range#* } - ${range% *})) /dev/zero |
+			command dd of="$R/expected" bs=512 seek=$((${range% *} / 512)) conv=notrunc \
+				status=none
+	done
+}
+lists() { # LEG OFFSET STATE LIST
+	mkdir -p "$R/sys/block/md127/md/dev-$1"
+	echo "$2" >"$R/sys/block/md127/md/dev-$1/offset"
+	echo "$3" >"$R/sys/block/md127/md/dev-$1/state"
+	printf "$4" >"$R/sys/block/md127/md/dev-$1/bad_blocks"
+}
+
+@test "an array with blocks that can't be read is saved but for these, and the record names them" {
+	local code=0 sum
+	bad '1052672 1056768' '2097152 2101248' '3145728 4194304'
+	write
+	zeros "${BAD[@]}"
+	cmp "$R/expected" "$IMAGE"
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[lost]} == '1052672:4096 2097152:4096 3145728:1048576' && ${RESCUE[bytes]} == 8388608 ]] ||
+		fail "${RESCUE[lost]}"
+	sum=$(sha256sum <"$R/expected")
+	[[ ${RESCUE[sha256]} == "${sum%% *}" && $(echo "${IMAGE%/*}"/*) == "$IMAGE ${IMAGE%/*}/record" ]]
+	[[ $RESCUE_LOST == '1.1MiB of the array could not be read, and are zeros in the image: bytes 1052672 to 1056767, 2097152 to 2101247, 3145728 to 4194303' ]] ||
+		fail "$RESCUE_LOST"
+	# What is put back is what was recorded.
+	bad
+	head -c 8388608 /dev/zero >"$R/dev/md127"
+	put_back md127 2>/dev/null
+	cmp "$R/expected" "$R/dev/md127"
+}
+
+@test "what md lists as bad on every member in sync is left out to the sector, and nothing that can be read" {
+	lists rd0 2048 in_sync '4096 3\n10240 8\n12288 8\n'
+	lists sda 4096 faulty ''
+	bad '1048576 1050112' '4194304 4198400'
+	write
+	zeros "${BAD[@]}"
+	cmp "$R/expected" "$IMAGE"
+	rescue_record_read data "$ID"
+	[[ ${RESCUE[lost]} == '1048576:1536 4194304:4096' ]] || fail "${RESCUE[lost]}"
+	# Another member has them.
+	echo in_sync >"$R/sys/block/md127/md/dev-sda/state"
+	bad
+	rm -r "${IMAGE%/*}"
+	write
+	cmp "$R/dev/md127" "$IMAGE"
+	[[ -z $RESCUE_LOST ]]
+	not grep lost= "$(rescue_record_file data)"
+}
+
+@test "an image of which nothing can be read, or that can't be written, is none, whatever else can't be read" {
+	bad '0 8388608'
+	not rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null
+	no_image
+	bad '1052672 1056768'
+	eval "real_$(declare -f dd)"
+	dd() { [[ $* != *conv=sparse* ]] && real_dd "$@"; } # the file system is full
+	not rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null
+	no_image
+	[[ ! -e $(rescue_record_file data) ]]
+}
+
+@test "an image that lacks blocks is named with them by status, a refused start, check and restore" {
+	local line
+	bad '2097152 2101248'
+	write
+	bad
+	facts_read <"$FIXTURES/status/rescue-image.facts"
+	F[name]=data F[uuid]=$ID F[waited]=99 F[clones_known]=yes
+	before_look_remembered
+	line="4.0KiB of the array could not be read, and are zeros in the image: bytes 2097152 to 2101247"
+	[[ ${F[rescue.lost]} == "$line" ]] || fail "${F[rescue.lost]}"
+	action_choose
+	[[ $ACTION == refuse && $WHY == *"what it held is in $IMAGE ($line). Put it back: ramraid restore data"* ]] ||
+		fail "$WHY"
+	SHOWN='' ADVICE_ALARM='' ADVICE_WHY='' ADVICE_IMPACT='' ADVICE_ACTION=''
+	advice_show refused
+	[[ $SHOWN == *"not saved:    $line"* ]] || fail "$SHOWN"
+	NAME=data F[forced]=0 F[witness.legs]=''
+	OPT=([yes]=yes)
+	run restore_ask
+	assert_output -p "data: $line"
+	# A damaged line names nothing.
+	sed -i 's/^lost=.*/lost=x[$(touch y)]:9/' "$(rescue_record_file data)"
+	before_look_remembered
+	[[ -z ${F[rescue.lost]} && ${F[rescue.image]} == "$IMAGE" ]]
+}
+
+@test "md gets what an image lacks as bad blocks of the disk, after it has taken the image" {
+	NAME=data RESCUE=([lost]='1048576:1536 4194304:4096') F[rescue.lost]='5.5KiB could not be read'
+	ARGUMENTS=(sda)
+	lists sda 2048 in_sync ''
+	act_write() { called "${1#"$R"} $2"; }
+	run restore_mark_lost_ md127
+	assert_output -p '5.5KiB could not be read. md lists them as bad blocks of sda'
+	[[ $(calls) == "/sys/block/md127/md/dev-sda/bad_blocks 4096 3
+/sys/block/md127/md/dev-sda/bad_blocks 10240 8" ]] || fail "$(calls)"
+	act_write() { return 1; }
+	run restore_mark_lost_ md127
+	assert_success
+	assert_output -p 'md could not list all of them as bad blocks of sda, so they read as zeros'
+}
+
 @test "rescue_why_not says why a folder can't hold an image" {
 	[[ $(rescue_why_not none md127) == RESCUE=none ]]
 	: >"$R/file"

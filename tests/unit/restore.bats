@@ -91,6 +91,16 @@ stopped() { [[ ! -e $R/running ]] || fail "still running: $CALLS"; }
 	restores 0 'restored from'
 }
 
+@test "blocks that the image lacks are bad blocks of the disk once it has the image, and restore names them" {
+	mkdir -p "$R/sys/block/md127/md/dev-sda"
+	echo 2048 >"$R/sys/block/md127/md/dev-sda/offset"
+	: >"$R/sys/block/md127/md/dev-sda/bad_blocks"
+	echo lost=4096:4096 >>"$S/data.rescue"
+	restores 0 '4.0KiB of the array could not be read, and are zeros in the image: bytes 4096 to 8191. md lists them as bad blocks of sda'
+	cmp "$IMAGE" "$R/dev/md127"
+	[[ $(<"$R/sys/block/md127/md/dev-sda/bad_blocks") == '2056 8' && ! -e $S/data.rescue ]]
+}
+
 @test "what the image is compared with is what is written, even if its name leads elsewhere since" {
 	cp "$IMAGE" "$R/whole"
 	disk_legs_assemble() {

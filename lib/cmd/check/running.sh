@@ -17,7 +17,8 @@ check_running() {
 		CHECK_UNIT=unknown
 	[[ -z ${F[rescue.image]} ]] ||
 		findings_problem rescue-image 'all data on the disk legs' \
-			"what only the RAM leg had, in ${F[rescue.image]}" \
+			"what only the RAM leg had, in \
+${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" \
 			"ramraid stop $CHECK_ARRAY; ramraid restore $CHECK_ARRAY"
 	check_running_copies
 	if [[ ${F[array.state]} != active ]]; then
