@@ -3,9 +3,10 @@
 
 need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-check act/left-to-md
 need act/notify act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli
-need core/log core/paths core/text core/uninterrupted decide/below decide/health gate/spec
-need notes/adopted notes/claim notes/ram-out observe/before-look observe/blocks-alone observe/facts
-need observe/hand-made observe/members world/md world/md-state world/ramdisk-note world/stable-name
+need core/log core/paths core/text core/uninterrupted decide/below decide/health decide/rescue-way
+need gate/spec notes/adopted notes/claim notes/ram-out observe/before-look observe/blocks-alone
+need observe/facts observe/hand-made observe/members world/md world/md-state world/ramdisk-note
+need world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -106,9 +107,11 @@ found ${F[leg.$i.state]:-that it is not in the array}." \
 delete its MEMBER line"
 	done
 	release_strangers_
-	[[ -z ${F[rescue.image]} ]] ||
+	[[ -z ${F[rescue.image]} ]] || {
+		rescue_way
 		release_wrong_ "what only the RAM leg had is in ${F[rescue.image]}. \
-Put it back first: ramraid stop $NAME; ramraid restore $NAME"
+Put it back first: $RESCUE_WAY"
+	}
 	[[ ${F[array.sync]} == @(idle|copy) && ${F[array.pending]} == no ||
 		${F[ram.state]} == recovering ]] ||
 		release_wrong_ "/dev/${F[array.md]}: md is at work on it \

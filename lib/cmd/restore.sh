@@ -4,7 +4,7 @@
 
 need act/array-lock act/disk-legs act/notify act/rescue act/witness-update cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/quantity core/text
-need core/uninterrupted decide/action decide/histories decide/leg notes/old-name
+need core/uninterrupted decide/action decide/histories decide/leg decide/rescue-way notes/old-name
 need notes/rescue-record observe/before-look observe/facts world/disk world/md world/md-bad
 need world/systemd
 
@@ -73,7 +73,7 @@ been put back, the record is an old one: rm ${RESCUE[file]}; ramraid start $NAME
 	facts_observe
 	restore_stop_left_
 	[[ ${F[array.state]} != @(active|broken) ]] ||
-		die "$NAME: is running; type: ramraid stop $NAME" "$EX_REFUSED"
+		die "$NAME: is running; $(rescue_way_first type)" "$EX_REFUSED"
 	facts_observe
 }
 

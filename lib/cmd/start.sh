@@ -5,9 +5,9 @@
 need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
 need core/log core/paths core/uninterrupted decide/action decide/health decide/leg-alone
-need notes/hardware notes/legs-seen notes/memory-floor notes/old-name notes/ram-out notes/refusal
-need notes/rescue-record observe/all-disks observe/before-look observe/facts world/disk-find
-need world/md world/md-check world/ramdisk world/systemd
+need decide/rescue-way notes/hardware notes/legs-seen notes/memory-floor notes/old-name
+need notes/ram-out notes/refusal notes/rescue-record observe/all-disks observe/before-look
+need observe/facts world/disk-find world/md world/md-check world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -69,7 +69,7 @@ start_forced() { # NAME
 	before_look_configured "$1"
 	facts_observe
 	[[ ${F[array.state]} != active ]] ||
-		die "$1: is running already; first: ramraid stop $1" "$EX_REFUSED"
+		die "$1: is running already; $(rescue_way_first first)" "$EX_REFUSED"
 	start_find_forced "${OPT[force_leg]}"
 	action_choose
 	if [[ $ACTION == stop-inactive ]]; then

@@ -10,7 +10,7 @@
 # sets GATE and GATE_WHY.
 
 need core/paths decide/below decide/choice decide/health decide/leg decide/ram-device decide/readd
-need decide/safe-start
+need decide/rescue-way decide/safe-start
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -54,7 +54,7 @@ action_broken_() {
 		choice_is refuse "md has stopped writing to ${F[array.md]}: \
 the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, \
 and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: \
-ramraid restore ${F[name]}"
+$(rescue_way_later)"
 	else
 		choice_is refuse "md has stopped writing to ${F[array.md]}: its last good leg \
 failed. Stop it (mdadm --stop /dev/${F[array.md]}), check the disks, then: systemctl restart \
@@ -117,9 +117,10 @@ action_running_refused_() {
 	if [[ -n ${F[record.why]} ]]; then
 		choice_is refuse "${F[record.why]}"
 	elif [[ -n ${F[rescue.image]} ]]; then
+		rescue_way
 		choice_is refuse "${F[array.md]} runs on disks that lack what only the RAM leg \
 had. That is saved in ${F[rescue.image]}${F[rescue.lost]:+ (${F[rescue.lost]})}; to put it back: \
-ramraid stop ${F[name]}; ramraid restore ${F[name]}"
+$RESCUE_WAY"
 	elif [[ -n ${F[array.copy]} ]]; then
 		below_or 'one of them' "Take the copy out of the machine or make it blank (mdadm \
 --zero-superblock)"

@@ -2,7 +2,7 @@
 # do; membership-plan.sh asks them. They use only the facts and their arguments.
 # shellcheck shell=bash
 
-need core/paths decide/health decide/leg decide/readd
+need core/paths decide/health decide/leg decide/readd decide/rescue-way
 
 declare -gA F # the facts: decide/facts.list
 
@@ -11,8 +11,9 @@ membership_wrong_array() {
 		WRONG+=("its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
 	elif [[ -n ${F[rescue.image]} ]]; then
+		rescue_way
 		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: \
-ramraid stop ${F[name]}; ramraid restore ${F[name]}")
+$RESCUE_WAY")
 	fi
 }
 

@@ -23,8 +23,8 @@ before_look_remembered() {
 	rescue_record_read "${F[name]}" "${F[uuid]}"
 	[[ -z ${F[record.from]} || -n ${RESCUE[image]-} ]] ||
 		rescue_record_read "${F[record.from]}" "${F[uuid]}"
-	F[rescue.image]=${RESCUE[image]-} F[rescue.disk]=${RESCUE[disk]-}
-	F[rescue.lost]=''
+	F[rescue.image]=${RESCUE[image]-} F[rescue.file]=${RESCUE[file]-} \
+		F[rescue.disk]=${RESCUE[disk]-} F[rescue.lost]=''
 	[[ -z ${RESCUE[lost]-} ]] || before_look_lost_
 }
 

@@ -2,7 +2,7 @@
 # the facts.
 # shellcheck shell=bash
 
-need core/paths core/text decide/action decide/health decide/leg decide/readd
+need core/paths core/text decide/action decide/health decide/leg decide/readd decide/rescue-way
 
 declare -gA F # the facts: decide/facts.list
 
@@ -37,8 +37,10 @@ configuration the next boot does not start it"
 # "restore" stops by itself what is only half assembled.
 advice_restore_() {
 	ADVICE_ACTION="ramraid restore ${F[name]}"
-	[[ ${F[array.state]} != @(active|broken) ]] ||
-		ADVICE_ACTION="ramraid stop ${F[name]}; $ADVICE_ACTION"
+	[[ ${F[array.state]} != @(active|broken) ]] || {
+		rescue_way
+		ADVICE_ACTION=$RESCUE_ACTION
+	}
 }
 
 # Sets ADVICE_ACTION for an array whose start is refused. A disk leg that is not found may be there
@@ -317,5 +319,5 @@ advice_only_copy_() {
 	ADVICE_IMPACT="what is written $only"
 	[[ ${F[array.state]} != broken ]] ||
 		ADVICE_IMPACT="every write fails; what was written last $only" \
-			ADVICE_ACTION="reboot; then: ramraid restore ${F[name]}"
+			ADVICE_ACTION="reboot; then: $(rescue_way_later)"
 }

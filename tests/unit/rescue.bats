@@ -227,7 +227,7 @@ no_image() {
 }
 
 @test "a restore begins anew where a killed one has left the array running, but not while it is in use" {
-	NAME=data
+	NAME=data F[name]=data
 	write
 	rescue_record_read data "$ID"
 	facts_observe() {

@@ -3,10 +3,10 @@
 # shellcheck shell=bash
 
 need cmd/check/findings cmd/check/legs cmd/check/record config/conf core/paths core/text
-need decide/action decide/below decide/health decide/leg decide/leg-alone decide/strangers
-need notes/legs-seen notes/memory-floor notes/ram-out observe/all-disks observe/before-look
-need report/advice world/disk world/md world/md-state world/ramdisk world/ramdisk-brd
-need world/ramdisk-note world/smart world/stable-name world/systemd
+need decide/action decide/below decide/health decide/leg decide/leg-alone decide/rescue-way
+need decide/strangers notes/legs-seen notes/memory-floor notes/ram-out observe/all-disks
+need observe/before-look report/advice world/disk world/md world/md-state world/ramdisk
+need world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -15,11 +15,12 @@ check_running() {
 	CHECK_UNIT=unknown
 	! systemd_is_running || CHECK_UNIT=$(systemd_unit_state "$CHECK_ARRAY") ||
 		CHECK_UNIT=unknown
-	[[ -z ${F[rescue.image]} ]] ||
+	[[ -z ${F[rescue.image]} ]] || {
+		rescue_way
 		findings_problem rescue-image 'all data on the disk legs' \
 			"what only the RAM leg had, in \
-${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" \
-			"ramraid stop $CHECK_ARRAY; ramraid restore $CHECK_ARRAY"
+${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" "$RESCUE_ACTION"
+	}
 	check_running_copies
 	if [[ ${F[array.state]} != active ]]; then
 		check_running_stopped
@@ -44,7 +45,7 @@ check_running_broken_() {
 	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
 	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync ||
 		todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: \
-ramraid restore $CHECK_ARRAY"
+$(rescue_way_later)"
 	findings_problem broken "md to write to ${F[array.md]}" \
 		'that it has stopped: its last good leg failed' "$todo"
 }
