@@ -2,12 +2,10 @@
 # all data.
 # shellcheck shell=bash
 
-need act/block-size act/copy act/loop act/rescue act/transitions act/witness-update config/conf \
-	core/text
-need core/act core/clock core/log core/paths core/quantity decide/action decide/health
-need decide/ram-device notes/legs-seen observe/before-look observe/facts world/md
-need world/md-format world/ramdisk
-need world/superblock world/systemd
+need act/block-size act/copy act/loop act/rescue act/rescue-beside act/transitions
+need act/witness-update config/conf core/text core/act core/clock core/log core/paths core/quantity
+need decide/action decide/health decide/ram-device notes/legs-seen observe/before-look observe/facts
+need world/md world/md-format world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -289,7 +287,9 @@ saved to ${CONF[RESCUE]}"
 	rescue_write "$1" "${F[uuid]}" "${F[array.md]}" \
 		"$(superblock_says "${F[ram.node]}" events)" "${CONF[RESCUE]}" || code=$?
 	rescue_turn_end
+	((code == 1)) || ! rescue_beside_state_on "${F[array.md]}" || code=on-it
 	case $code in
+	on-it) rescue_beside_saved ;;
 	0) log_alert "$1: saved. The disks lack it, so the next start refuses them until \
 you type: ramraid restore $1" ;;
 	2) log_alert "$1: saved to $RESCUE_FOLDER, but $STATE can't be written, \

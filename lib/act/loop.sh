@@ -3,10 +3,10 @@
 # shellcheck shell=bash
 
 need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-leg act/rescue
-need act/transitions act/whole-since act/witness-update config/conf config/conf-need core/clock
-need core/log core/paths core/quantity decide/action decide/health notes/contents notes/legs-seen
-need notes/memory-floor notes/old-name notes/refusal notes/witness observe/all-disks
-need observe/before-look observe/facts world/md world/ramdisk world/systemd
+need act/rescue-beside act/transitions act/whole-since act/witness-update config/conf
+need config/conf-need core/clock core/log core/paths core/quantity decide/action decide/health
+need notes/contents notes/legs-seen notes/memory-floor notes/old-name notes/refusal notes/witness
+need observe/all-disks observe/before-look observe/facts world/md world/ramdisk world/systemd
 # Other files need these later. A start may go on for hours, and an upgrade of the package removes
 # what it has not read by then.
 need config/conf-faults observe/outside
@@ -347,6 +347,7 @@ disks: $WHY"
 	# Looks again: what has happened since the last look was reported to nobody, and won't be.
 	whole_since_look
 	rescue_warn "${F[array.md]}"
+	rescue_beside_warn
 	contents_remember "${F[name]}" "${F[array.md]}" ||
 		log_warning "${F[name]}: could not record in $STATE what is on it"
 }

@@ -2,11 +2,11 @@
 # the only good copy.
 # shellcheck shell=bash
 
-need act/array-lock act/disk-legs act/notify act/rescue act/witness-update cmd/start config/conf
-need config/conf-need core/act core/cli core/log core/paths core/quantity core/text
-need core/uninterrupted decide/action decide/histories decide/leg decide/rescue-way notes/old-name
-need notes/rescue-record observe/before-look observe/facts world/disk world/md world/md-bad
-need world/systemd
+need act/array-lock act/disk-legs act/notify act/rescue act/rescue-beside act/witness-update
+need cmd/start config/conf config/conf-need core/act core/cli core/log core/paths core/quantity
+need core/text core/uninterrupted decide/action decide/histories decide/leg decide/rescue-way
+need notes/old-name notes/rescue-record observe/before-look observe/facts world/disk world/md
+need world/md-bad world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -52,8 +52,7 @@ could not be moved in $STATE; nothing was restored"
 }
 
 restore_check() {
-	[[ -n ${RESCUE[image]-} ]] ||
-		die "$NAME: there is no rescue image to restore" "$EX_INACTIVE"
+	[[ -n ${RESCUE[image]-} ]] || restore_none_
 	[[ -z ${RESCUE[damaged]-} ]] ||
 		die "$NAME: ${RESCUE[file]} is damaged; \
 it should name the image and its SHA-256. Look for the image below ${CONF[RESCUE]}" "$EX_REFUSED"
@@ -75,6 +74,15 @@ been put back, the record is an old one: rm ${RESCUE[file]}; ramraid start $NAME
 	[[ ${F[array.state]} != @(active|broken) ]] ||
 		die "$NAME: is running; $(rescue_way_first type)" "$EX_REFUSED"
 	facts_observe
+}
+
+restore_none_() {
+	local RESCUE_BESIDE
+	rescue_beside_find "$NAME" "${CONF[UUID]}"
+	((${#RESCUE_BESIDE[@]} == 0)) ||
+		die "$NAME: no record names a rescue image; in ${RESCUE_BESIDE[-1]} is one; \
+$(rescue_beside_todo "${RESCUE_BESIDE[-1]}")" "$EX_INACTIVE"
+	die "$NAME: there is no rescue image to restore" "$EX_INACTIVE"
 }
 
 # restore_stop_left_: stops what something else has half assembled. A restore that was killed has

@@ -66,3 +66,100 @@ image() {
 	action_choose
 	[[ $WHY == *'; then: ramraid restore data' ]] || fail "$WHY"
 }
+
+# saves CODE: what a shutdown says that has saved the RAM leg, with rescue_write returning CODE.
+saves() {
+	local returns=$1
+	rescue_turn() { :; }
+	rescue_write() { RESCUE_FOLDER=/mnt/other/data/rescue-60.X && return "$returns"; }
+	superblock_says() { echo 60; }
+	log_alert() { echo "$1"; }
+	F[name]=data F[uuid]=$ID F[array.md]=md127 F[ram.node]=rd0 CONF[RESCUE]=/mnt/other
+	detach_ram_save_ data
+}
+
+@test "a shutdown that saves the array with its own records on it does not promise that the next start refuses the disks" {
+	libraries
+	declare -gA F=() CONF=([ROOT]=yes)
+	for code in 0 2; do
+		run saves "$code"
+		[[ $output == *'saved to /mnt/other/data/rescue-60.X. '*'is on this array, so the next boot does not know of it, and starts the disks, which lack what was written last.'*'ramraid-restore(8)'* &&
+			$output != *refuses* && $output != *'cp /mnt'* ]] || fail "$output"
+	done
+	# The same holds if nobody can say what / is on.
+	rm "$R/proc/1/mountinfo"
+	run saves 0
+	assert_output -p 'is on this array'
+	run saves 1
+	assert_failure
+	# Any other array: the record holds.
+	echo '1 0 8:1 / / rw - ext4 /dev/sda rw' >"$R/proc/1/mountinfo"
+	run saves 0
+	assert_output -p 'the next start refuses them until you type: ramraid restore data'
+}
+
+# lost: the record of the image is gone, and beside the image it is still there.
+lost() {
+	image
+	mv "$RECORD" "${IMAGE%/*}/record"
+}
+
+@test "an image of which no record is left is found by check, by restore and at a start, until it was put back or given up" {
+	lost
+	verb check data
+	assert_output -p "problem rescue-unrecorded: expected a record in $R/etc/ramraid/state of every rescue image"
+	assert_output -p "to put it back: use a rescue system (ROOT FILE SYSTEM in ramraid-restore(8)); if nothing in it is needed: rm -r ${IMAGE%/*}"
+	verb restore --yes data
+	assert_failure 3
+	assert_output -p "no record names a rescue image; in ${IMAGE%/*} is one; to put it back: use a rescue system"
+	libraries
+	conf_load data
+	F[name]=data F[uuid]=$ID
+	log_alert() { echo "alert: $1"; }
+	run rescue_beside_warn
+	assert_output -p "alert: data: a shutdown saved in ${IMAGE%/*} what only the RAM leg had, and the disks may lack it"
+	F[mend]=yes
+	run rescue_beside_warn
+	assert_output ''
+	F[mend]=''
+	# One of another array.
+	sed -i 's/^uuid=.*/uuid=99999999-2222-3333-4444-555555555555/' "${IMAGE%/*}/record"
+	run rescue_beside_warn
+	assert_output ''
+	sed -i "s/^uuid=.*/uuid=$ID/" "${IMAGE%/*}/record"
+	# One that is on record.
+	cp "${IMAGE%/*}/record" "$RECORD"
+	rescue_record_read data "$ID"
+	run rescue_beside_warn
+	assert_output ''
+	rm "$RECORD"
+	RESCUE=()
+	for name in record.restored record.given-up; do
+		mv "${IMAGE%/*}"/record* "${IMAGE%/*}/$name"
+		run rescue_beside_warn
+		assert_output ''
+	done
+	verb restore --yes data
+	assert_output 'ramraid: data: there is no rescue image to restore'
+}
+
+@test "an image without / that no record names is put back after its record is copied" {
+	lost
+	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"
+	verb check data
+	assert_output -p "to put it back: cp ${IMAGE%/*}/record $RECORD; ramraid stop data; ramraid restore data"
+}
+
+@test "check notes that no record keeps the next boot from the old disks of the array that / is on" {
+	verb check data
+	assert_output -p 'note rescue-root: expected that a start knows when only the RAM leg had all data'
+	assert_output -p 'RESCUE=/var/lib/ramraid is on the array itself'
+	fake_disk sdz 1000000
+	echo '2 1 8:250 / /srv rw - ext4 /dev/sdz rw' >>"$R/proc/1/mountinfo"
+	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B ROOT=yes RESCUE=/srv
+	verb check data
+	assert_output -p 'a shutdown can save the RAM leg to /srv, but not keep the next boot'
+	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B ROOT=yes RESCUE=none
+	verb check data
+	refute_output -p rescue-root
+}

@@ -30,6 +30,7 @@ check_array() {
 	facts_observe
 	check_running
 	check_machine_rescue
+	check_machine_rescue_beside
 	check_machine_removable
 	check_legs_reads
 	check_running_smart

@@ -3,8 +3,8 @@
 # Two programs that make ramdisks would fight over those of an array.
 # shellcheck shell=bash
 
-need act/array-lock act/notify cmd/check/findings config/conf config/conf-faults core/cli core/paths
-need core/quantity core/text core/trust notes/adopted notes/claim notes/hardware
+need act/array-lock act/notify act/rescue-beside cmd/check/findings config/conf config/conf-faults
+need core/cli core/paths core/quantity core/text core/trust notes/adopted notes/claim notes/hardware
 need notes/selftest-record observe/ramdisk-makers world/disk world/disk-find world/ramdisk
 need world/ramdisk-memory
 
@@ -154,6 +154,29 @@ which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, \
 in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
 		return 0
 	done
+}
+
+# check_machine_rescue_beside: is there an image that no start knows of? And is this an array of
+# which a start never does, because the record is on the array itself? After facts_observe.
+check_machine_rescue_beside() {
+	local folder found NODE RESCUE_BESIDE
+	rescue_beside_find "$CHECK_ARRAY" "${F[uuid]}"
+	for folder in "${RESCUE_BESIDE[@]}"; do
+		findings_problem rescue-unrecorded "a record in $STATE of every rescue image, so \
+that a start refuses the disks, which may lack what the image has" \
+			"none of $folder/image" "$(rescue_beside_todo "$folder")"
+	done
+	[[ ${F[conf.root]} == yes && ${F[conf.ram]} != none && ${CONF[RESCUE]} != none &&
+		-n ${F[array.md]} ]] && rescue_beside_state_on "${F[array.md]}" || return 0
+	found="that $STATE is on the array itself: a shutdown can save the RAM leg to \
+${CONF[RESCUE]}, but not keep the next boot from starting the old disks"
+	! disk_below "${CONF[RESCUE]}" || ! disk_is_partly_on "$NODE" "${F[array.md]}" ||
+		found="that RESCUE=${CONF[RESCUE]} is on the array itself: a shutdown can't save \
+the RAM leg there, and could not keep the next boot from starting the old disks"
+	findings_note rescue-root "that a start knows when only the RAM leg had all data" "$found" \
+		"if no disk leg is in sync, do not reboot before one is (ramraid status \
+$CHECK_ARRAY); have RESCUE= on another file system, and after such a shutdown use a rescue system \
+(ROOT FILE SYSTEM in ramraid-restore(8))"
 }
 
 # check_machine_removable: what RESCUE, NOTIFY and WITNESS_COPY name counts as root's because the
