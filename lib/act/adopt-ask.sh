@@ -2,9 +2,9 @@
 # see cmd/adopt.sh and observe/adoptable.sh.
 # shellcheck shell=bash
 
-need act/adoption config/conf core/cli core/log core/quantity decide/larger-blocks gate/dependents
-need observe/adoptable observe/contents-blocks observe/lasting-names observe/ramdisk-makers
-need world/disk world/md world/md-state world/ramdisk
+need act/adoption config/conf core/cli core/log core/paths core/quantity decide/larger-blocks
+need gate/dependents notes/witness-copy observe/adoptable observe/contents-blocks
+need observe/lasting-names observe/ramdisk-makers world/disk world/md world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -14,6 +14,7 @@ adopt_ask() {
 	local users VALUE what
 	lasting_names_tell "$NAME" "$ADOPT_MD"
 	adopt_ask_makers_
+	adopt_ask_copy_
 	if [[ -n $ADOPT_STOPPED ]]; then
 		adopt_ask_stopped_
 		return
@@ -99,6 +100,18 @@ adopt_ask_makers_() {
 		log_warning "$NAME: expected nothing else that makes ramdisks, found \
 ${RAMDISK_MAKERS_FOUND[i]}. Do: ${RAMDISK_MAKERS_DO[i]}"
 	done
+}
+
+# The record of the last run of an array with / is on its own disks.
+adopt_ask_copy_() {
+	[[ ${CONF[ROOT]} == yes && -n $ADOPT_MD ]] || return 0
+	local -A F=([array.md]="$ADOPT_MD")
+	witness_copy_find "${CONF[UUID]-}"
+	[[ -n $WITNESS_COPY ]] ||
+		log_warning "$NAME: if a boot finds only a stale disk of it, nobody notices: the \
+record of the last run is on that disk, and there is no second copy elsewhere \
+($WITNESS_COPY_WHY). Write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, with a folder on a file \
+system that is not on this array"
 }
 
 adopt_ask_names_() {

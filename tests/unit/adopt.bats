@@ -856,6 +856,7 @@ bytes" --ram=zram data /dev/md127
 			sed '2s, / / , / /usr ,' >"$R/proc/1/mountinfo"
 		adopt
 		assert_success
+		assert_output -p 'data: if a boot finds only a stale disk of it, nobody notices: the record of the last run is on that disk, and there is no second copy elsewhere (neither /boot nor the ESP is'
 		grep -qx ROOT=yes "$R/etc/ramraid/data.conf"
 		[[ $(grep ^ARRAY "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf") == \
 			'ARRAY /dev/md/data UUID=01234567:89ab4cde:8f012345:6789abcd' ]]

@@ -163,3 +163,52 @@ lost() {
 	verb check data
 	refute_output -p rescue-root
 }
+
+@test "a missing second copy of the record of the array that / is on is a problem, and so is one on that array" {
+	verb check data
+	assert_output -p 'problem witness-copy: expected a second copy of the record of the last run, off the array that / is on'
+	assert_output -p 'found neither /boot nor the ESP is a file system of its own that is mounted'
+	mkdir -p "$R/boot" "$R/sys/dev/block/259:1" "$R/sys/devices/virtual/block/md127/md127p1"
+	ln -s "$R/sys/devices/virtual/block/md127/md127p1" "$R/sys/class/block/md127p1"
+	echo 1 >"$R/sys/class/block/md127p1/partition"
+	: >"$R/dev/md127p1"
+	echo DEVNAME=md127p1 >"$R/sys/dev/block/259:1/uevent"
+	echo '2 1 259:1 / /boot rw - ext4 /dev/md127p1 rw' >>"$R/proc/1/mountinfo"
+	verb check data
+	assert_output -p 'found /boot is on the array itself'
+	# One on another disk.
+	fake_disk sdz 1000000
+	mkdir -p "$R/sys/dev/block/8:250"
+	echo DEVNAME=sdz >"$R/sys/dev/block/8:250/uevent"
+	sed -i '2s/.*/2 1 8:250 \/ \/boot rw - ext4 \/dev\/sdz rw/' "$R/proc/1/mountinfo"
+	verb check data
+	refute_output -p witness-copy
+}
+
+# stale: B had left, the array went on with A, and A is dead now. The initramfs has started B, and
+# the record that is read is the one on B, which vouches for both.
+stale() {
+	leaves rd0
+	leaves sda
+	put degraded 2
+	rm -rf "$R/run/ramraid/data."{watched,ram} "$R/dev/disk/by-id/ata-A" "$R/sys/class/block/sda" "$R/dev/sda"
+}
+
+@test "a stale disk with / on it is found by a later second copy off the array, and by nothing else" {
+	stale
+	echo life=33333333-0000-0000-0000-000000000003 >>"$R/etc/ramraid/state/data.witness"
+	cp "$R/etc/ramraid/state/data.witness" "$R/before"
+	verb attach data
+	refute_output -p 'not in sync when it last ran'
+	cp "$R/before" "$R/etc/ramraid/state/data.witness"
+	rm -rf "$R/run/ramraid/data."*
+	fake_disk sdz 1000000
+	mkdir -p "$R/sys/dev/block/8:250" "$R/boot/ramraid"
+	echo DEVNAME=sdz >"$R/sys/dev/block/8:250/uevent"
+	echo '2 1 8:250 / /boot rw - ext4 /dev/sdz rw' >>"$R/proc/1/mountinfo"
+	sed 's/^generation=.*/generation=9/; s/^events=.*/events=500/' "$R/etc/ramraid/state/data.witness" |
+		sed "s/^legs=.*/legs=$(uuid_of a)/" >"$R/boot/ramraid/$ID.witness"
+	verb attach data
+	assert_failure
+	assert_output -p 'from legs that were not in sync when it last ran, or are older now'
+}

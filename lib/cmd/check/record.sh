@@ -24,9 +24,19 @@ for a start with one of them missing" "${F[witness.why]}" "$todo"
 	fi
 }
 
-# Only reported if the root file system has snapshots, or if the administrator has named a place.
+# Only reported if the record is on the array itself, whose stale disk would bring a record that
+# vouches for it; if the root file system has snapshots; or if the administrator has named a place.
 check_record_copy() {
+	# Looks again: the first look was before anybody knew which array it is.
+	[[ ${F[conf.root]-} != yes ]] || witness_copy_find "${F[uuid]-}"
 	[[ -z $WITNESS_COPY ]] || return 0
+	[[ ${F[conf.root]-} != yes ]] || {
+		findings_problem witness-copy "a second copy of the record of the last run, off \
+the array that / is on: if the initramfs starts a stale disk, the record on that disk vouches for \
+it" "$WITNESS_COPY_WHY" "write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, with a folder on a file \
+system that is not on this array; or give /boot or the ESP such a file system"
+		return
+	}
 	[[ $WITNESS_ROOT == @(btrfs|zfs|overlay|bcachefs) || ${CONF[WITNESS_COPY]} == /* ]] ||
 		return 0
 	findings_note witness-copy "a second copy of the record of the last run, off the root \
