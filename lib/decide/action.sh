@@ -135,6 +135,11 @@ kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[
 	elif [[ ${F[array.known]} == no ]]; then
 		local why=", from legs that were not in sync when it last ran, or are older now: \
 writes may be missing from it."
+		local how="Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the \
+legs (ramraid start ${F[name]})"
+		[[ ${F[conf.root]} != yes ]] ||
+			how="/ is on it: power off, take out the disks that it runs from, put \
+back those that were in sync last, and boot again"
 		[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}."
 		! health_only_copy_beside || {
 			choice_is refuse "something else has started ${F[array.md]} without the \
@@ -143,9 +148,8 @@ power. To go on with it: mdadm --stop /dev/${F[array.md]}; \
 mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]}"
 			return 0
 		}
-		choice_is refuse "something else has started ${F[array.md]}$why Stop it (mdadm \
---stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid start ${F[name]}); or, if it \
-is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+		choice_is refuse "something else has started ${F[array.md]}$why $how; \
+or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
 	elif [[ -n ${F[array.twin]} ]]; then
 		choice_is refuse "its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \

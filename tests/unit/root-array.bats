@@ -211,4 +211,6 @@ stale() {
 	verb attach data
 	assert_failure
 	assert_output -p 'from legs that were not in sync when it last ran, or are older now'
+	assert_output -p "/ is on it: power off, take out the disks that it runs from, put back those that were in sync last, and boot again; or, if it is right as it is: rm $R/etc/ramraid/state/data.witness $R/boot/ramraid/$ID.witness"
+	refute_output -p 'mdadm --stop'
 }
