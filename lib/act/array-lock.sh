@@ -1,7 +1,7 @@
 # One worker per array: only the holder of its lock acts on it. How locks work: core/lock.sh.
 # shellcheck shell=bash
 
-need core/lock core/log core/paths notes/legs-seen observe/before-look observe/facts world/systemd
+need core/lock core/log core/paths notes/watched observe/before-look observe/facts world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -44,7 +44,7 @@ array_lock_of_unit() {
 array_lock_runs_() { # NAME
 	before_look_configured "$1"
 	facts_observe
-	[[ ${F[array.state]} == active ]] && legs_seen_is_watched "${F[array.md]}"
+	[[ ${F[array.state]} == active ]] && watched_is "${F[array.md]}"
 }
 
 # array_lock_try NAME SECONDS: as array_lock, but returns 1 when another worker has the lock, and 2

@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 
 need act/block-size act/copy act/loop act/rescue act/rescue-beside act/transitions
-need act/witness-update config/conf core/text core/act core/clock core/log core/paths core/quantity
-need decide/action decide/health decide/ram-device notes/legs-seen observe/before-look observe/facts
-need world/md world/md-format world/ramdisk world/superblock world/systemd
+need act/witness-update config/conf core/act core/clock core/log core/paths core/quantity core/text
+need decide/action decide/health decide/ram-device notes/legs-seen notes/watched observe/before-look
+need observe/facts world/md world/md-format world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -66,7 +66,7 @@ its memory is not given back"
 # in a run that a start of ramraid has judged: there the record just could not be written since.
 detach_ram_is_beside() {
 	health_only_copy_beside &&
-		{ [[ ${F[array.state]} != active ]] || ! legs_seen_is_watched "${F[array.md]}"; }
+		{ [[ ${F[array.state]} != active ]] || ! watched_is "${F[array.md]}"; }
 }
 
 # detach_ram_beside_ NAME going-down|"": something else has started the array, or gathered its

@@ -5,8 +5,9 @@
 need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-leg act/rescue
 need act/rescue-beside act/transitions act/whole-since act/witness-update config/conf
 need config/conf-need core/clock core/log core/paths core/quantity decide/action decide/health
-need notes/contents notes/legs-seen notes/memory-floor notes/old-name notes/refusal notes/witness
-need observe/all-disks observe/before-look observe/facts world/md world/ramdisk world/systemd
+need notes/contents notes/legs-seen notes/memory-floor notes/old-name notes/refusal notes/watched
+need notes/witness observe/all-disks observe/before-look observe/facts world/md world/ramdisk
+need world/systemd
 # Other files need these later. A start may go on for hours, and an upgrade of the package removes
 # what it has not read by then.
 need config/conf-faults observe/outside
@@ -165,7 +166,7 @@ loop_watch_() {
 	[[ -z $LOOP_WATCHED && ${F[array.state]} == active && ${F[array.known]-yes} == yes ]] ||
 		return 0
 	LOOP_WATCHED=yes
-	legs_seen_watch || {
+	watched_note || {
 		log_error "${F[name]}: disks that leave it can't be recorded until this works: \
 ramraid attach ${F[name]}"
 		# At once, because not every path from here writes the record again.

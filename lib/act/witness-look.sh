@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 need act/array-lock act/transitions act/witness-update config/conf config/conf-need core/act
-need core/log core/paths decide/health notes/legs-seen observe/before-look observe/complete-legs
-need observe/facts world/systemd
+need core/log core/paths decide/health notes/legs-seen notes/watched observe/before-look
+need observe/complete-legs observe/facts world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -21,7 +21,7 @@ witness_look() {
 	before_look_configured "$1"
 	[[ -z ${F[record.why]} ]] || return 0
 	facts_observe
-	[[ ${F[array.state]} == active ]] && legs_seen_is_watched "${F[array.md]}" || return 0
+	[[ ${F[array.state]} == active ]] && watched_is "${F[array.md]}" || return 0
 	witness_look_monitor_
 	! health_only_copy || systemd_hold "$1"
 	witness_look_print_

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/witness-called act/witness-take-back core/act core/log core/paths decide/health
-need notes/hardware notes/legs-seen notes/old-name notes/witness observe/all-disks
+need notes/hardware notes/legs-seen notes/old-name notes/watched notes/witness observe/all-disks
 need observe/before-look observe/complete-legs observe/disks-lack observe/facts observe/members
 need observe/outside world/md-state world/ramdisk-note world/superblock
 
@@ -40,7 +40,7 @@ witness_update_foreign_start() {
 		F[array.known]=no
 		return 0
 	}
-	[[ ${F[array.state]} == active ]] && ! legs_seen_is_watched "${F[array.md]}" || return 0
+	[[ ${F[array.state]} == active ]] && ! watched_is "${F[array.md]}" || return 0
 	# Somebody may have stopped it, and started it again from its disks.
 	witness_update_last_copy_
 	[[ -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0

@@ -1,7 +1,6 @@
-# What was seen of the disk legs of an array in this boot, in notes below $RUN. They say whether a
-# start of ours has judged the array's current run (NAME.watched), which legs were in sync in that
-# run (NAME.joined), which disks were members (NAME.members), under which names (NAME.names), and
-# when a leg was put back automatically (NAME.returns).
+# What was seen of the disk legs of an array in this boot, in notes below $RUN. They say which legs
+# were in sync in the array's current run (NAME.joined), which disks were members (NAME.members),
+# under which names (NAME.names), and when a leg was put back automatically (NAME.returns).
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/text world/md-state world/superblock
@@ -107,25 +106,6 @@ legs_seen_number() {
 			read -r NUMBER <"$SYS/class/block/$1/../diskseq"
 	} 2>/dev/null || :
 	NUMBER=${NUMBER:+$1:$NUMBER}
-}
-
-# Notes that a start of ours has judged this run of the array (array.judged), and that its monitor
-# writes down every change from now on. Without array.judged, removes the note.
-legs_seen_watch() {
-	if [[ -n ${F[array.judged]-} ]]; then
-		act_put "$RUN/${F[name]}.watched" "${F[array.judged]}"
-	else
-		rm -f "$RUN/${F[name]}.watched"
-	fi
-}
-
-# legs_seen_is_watched MD: has a start of ours judged this run of the array (legs_seen_watch)?
-legs_seen_is_watched() {
-	local watched='' MD_RUN
-	md_state_run "$1"
-	{
-		read -r watched <"$RUN/${F[name]}.watched"
-	} 2>/dev/null && [[ $watched == "${MD_RUN:-none}" ]]
 }
 
 # legs_seen_note_in_sync EVENTS UUID…: notes that these disk legs, and no others, are in sync in

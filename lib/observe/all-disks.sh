@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need core/log core/paths core/text decide/action decide/below notes/disks-read notes/hardware
-need notes/legs-seen observe/facts observe/members observe/outside world/disk world/ramdisk-note
+need notes/watched observe/facts observe/members observe/outside world/disk world/ramdisk-note
 need world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -182,7 +182,7 @@ all_disks_running() {
 	local i node clone uuid NODES outside run=${F[array.judged]:-yes}
 	[[ ${F[array.copy_known]} != "$run" ]] || return 0
 	F[array.copy]='' F[array.copy_known]=$run
-	! legs_seen_is_watched "${F[array.md]}" || return 0
+	! watched_is "${F[array.md]}" || return 0
 	all_disks_clones
 	[[ ${F[clones_known]} == yes ]] || F[array.copy_known]=''
 	outside=${F[clones]}

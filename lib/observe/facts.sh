@@ -83,8 +83,8 @@ facts_look_() {
 # judged: somebody may have given another device the name of a leg since.
 facts_prefer_watched_() {
 	local other=$md
-	need notes/legs-seen
-	legs_seen_is_watched "$md" || ! legs_seen_is_watched "${F[array.twin]}" ||
+	need notes/watched
+	watched_is "$md" || ! watched_is "${F[array.twin]}" ||
 		md=${F[array.twin]} F[array.twin]=$other
 }
 

@@ -4,8 +4,9 @@
 # facts leg.ram.* are like those of a disk leg (decide/facts.list).
 # shellcheck shell=bash
 
-need core/paths core/text notes/copy-state notes/hardware notes/legs-seen observe/facts
-need observe/members world/disk-find world/md-state world/ramdisk-note world/superblock
+need core/paths core/text notes/copy-state notes/hardware notes/legs-seen notes/watched
+need observe/facts observe/members world/disk-find world/md-state world/ramdisk-note
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -30,7 +31,7 @@ outside_find_array() {
 	for md_ in "${found[@]}"; do
 		if outside_holds_ram_ "$md_"; then
 			ours=("$md_" "${ours[@]}")
-		elif legs_seen_is_watched "$md_" || ! outside_has_members_ "$md_"; then
+		elif watched_is "$md_" || ! outside_has_members_ "$md_"; then
 			ours+=("$md_")
 		else
 			F[array.foreign]+="${F[array.foreign]:+ }$md_=$MEMBERS_"
@@ -38,7 +39,7 @@ outside_find_array() {
 	done
 	md=${ours[0]-} F[array.twin]=${ours[1]-}
 	[[ -z $md || -n ${F[array.twin]} || -z ${F[array.foreign]} ]] ||
-		legs_seen_is_watched "$md" || F[array.twin]=${F[array.foreign]%%=*}
+		watched_is "$md" || F[array.twin]=${F[array.foreign]%%=*}
 }
 
 # With RAM=/dev/…: sets the caller's device to what that name leads to, and adds the arrays that it

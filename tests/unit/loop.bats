@@ -1068,7 +1068,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	md_readd() { :; }
 	hotplug_facts() { F[mend]=yes F[retry]=no; }
 	hotplug_look() { :; }
-	legs_seen_watch() { :; }
+	watched_note() { :; }
 	# B has left at 90. The RAM leg is being rebuilt for the first 5 looks.
 	observe() {
 		F[witness.filled]=${F[witness.filled]/#0/85}
@@ -1093,7 +1093,7 @@ A=aaaaaaaa-0000-0000-0000-000000000001 B=aaaaaaaa-0000-0000-0000-000000000002
 	actions 0
 	hotplug_facts() { F[mend]=yes F[retry]=no; }
 	hotplug_look() { :; }
-	legs_seen_watch() { :; }
+	watched_note() { :; }
 	observe() {
 		F[array.degraded]=1 F[array.sync]=resync
 		((LOOKS >= 4)) || return 0

@@ -525,7 +525,7 @@ hasty() {
 	local RUNS=yes
 	array
 	hasty
-	legs_seen_is_watched() { [[ -n $RUNS ]]; }
+	watched_is() { [[ -n $RUNS ]]; }
 	systemd_status() { called status "$1"; }
 	locked 'lock_sign "$1" apply'
 	eval "hasty_$(declare -f flock)"

@@ -508,7 +508,7 @@ $(cat "$R"/run/ramraid/*)"
 	[[ -z $(calls) ]] && grep -q 'something else has started md127' "$BATS_TEST_TMPDIR/log"
 	# The same legs, in an array that a start of ours has judged: it is a change of members.
 	F[array.known]=''
-	legs_seen_watch
+	watched_note
 	witness_update
 	[[ $(calls) == "write 50 0: $one $two" ]] || fail "$(calls)"
 	# Another array of that name, later in this boot.
@@ -531,7 +531,7 @@ $(cat "$R"/run/ramraid/*)"
 	paths_run
 	runs
 	F[array.judged]='md127 7'
-	legs_seen_watch
+	watched_note
 	old_leg
 	[[ ${F[array.known]} == yes ]]
 	echo 01234562-89ab-4cde-8f01-23456789abcd >"$boot"
@@ -1135,7 +1135,7 @@ this array with a disk leg missing"
 	conf_load() { :; }
 	before_look_configured() { runs array.known=yes; }
 	before_look_witness() { :; }
-	legs_seen_is_watched() { :; }
+	watched_is() { :; }
 	witness_look_monitor_() { :; }
 	transitions_tell() { :; }
 	witness_update() { called record; }
@@ -1160,7 +1160,7 @@ this array with a disk leg missing"
 	conf_load() { :; }
 	before_look_configured() { runs array.known=yes "$@"; }
 	before_look_witness() { :; }
-	legs_seen_is_watched() { :; }
+	watched_is() { :; }
 	witness_look_monitor_() { :; }
 	transitions_tell() { :; }
 	witness_update() { :; }

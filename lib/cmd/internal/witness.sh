@@ -53,7 +53,7 @@ cmd_witness_all_() {
 }
 
 # cmd_witness_names_ [MD]: prints the arrays to look at. For MD, that is the array whose start has
-# judged this run of MD (legs_seen_watch): each array has a monitor of its own, and if many start at
+# judged this run of MD (watched_note): each array has a monitor of its own, and if many start at
 # once, they would look at each other again and again. A run that no start has judged may be
 # somebody else's, of a copy, and is left alone. If the kernel does not tell one run from the next,
 # it prints all arrays. If MD has been stopped meanwhile, it prints the array whose run last had the
