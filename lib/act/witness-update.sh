@@ -4,9 +4,9 @@
 # shellcheck shell=bash
 
 need act/witness-called act/witness-take-back core/act core/log core/paths decide/health
-need notes/hardware notes/legs-seen notes/old-name notes/watched notes/witness observe/all-disks
-need observe/before-look observe/complete-legs observe/disks-lack observe/facts observe/members
-need observe/outside world/md-state world/ramdisk-note world/superblock
+need notes/hardware notes/legs-seen notes/old-name notes/witness observe/all-disks
+need observe/before-look observe/complete-legs observe/disks-lack observe/facts
+need observe/foreign-start observe/outside world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -19,14 +19,10 @@ witness_update_free_slot() {
 	else witness_update no-ram-slot filling; fi
 }
 
-# Called before anything is done. If something else has started the array, was any of its legs in
-# sync when the array last ran, and is that leg no older now than it was then? (array.known; also
-# yes when nothing is written down; unread when none of its legs can be read) And may a start use
-# each of these legs, by the rules for a leg outside: is it on hardware that may be trusted, and was
-# it not given up (array.unfit)? A run that a start of ours has judged is known, whatever has become
-# of its legs since.
+# witness_update_foreign_start: called before anything is done. Judges the array, if something else
+# has started it (array.known, array.unfit: foreign_start_judge). Then array.judged is this run.
 witness_update_foreign_start() {
-	local node facts uuid disks=no other=no vouched=no NODES MD_RUN
+	local MD_RUN
 	witness_update_run
 	F[array.judged]=$MD_RUN F[array.known]=yes F[array.unfit]=''
 	# Nothing is written down about a copy that runs under the name of a leg: the copy would be
@@ -40,76 +36,15 @@ witness_update_foreign_start() {
 		F[array.known]=no
 		return 0
 	}
-	[[ ${F[array.state]} == active ]] && ! watched_is "${F[array.md]}" || return 0
 	# Somebody may have stopped it, and started it again from its disks.
-	witness_update_last_copy_
-	[[ -n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
-	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
-		# Only the RAM leg was good. If something started the disks without it, they lack
-		# what it had.
-		[[ ${F[ram.state]} == in_sync ]] &&
-			witness_update_is_as_far_ "$(superblock_says "${F[ram.node]}" events)" ||
-			F[array.known]=no
-		return 0
-	fi
-	members_in_sync
-	for node in "${NODES[@]}"; do
-		disks=yes
-		facts=$(superblock_facts_patiently "$node")
-		uuid=unread
-		[[ ! $facts =~ device_uuid=([0-9a-f-]+) ]] || uuid=${BASH_REMATCH[1]}
-		witness_update_unfit_ "$uuid" "$node"
-		[[ -z ${F[array.unfit]} ]] || {
-			F[array.known]=no
-			return 0
-		}
-		[[ $uuid != unread ]] || continue
-		if witness_update_vouches_ "$uuid" "$facts"; then vouched=yes; else other=yes; fi
-	done
-	[[ $vouched == no ]] || return 0
-	[[ $disks == no || $other == yes ]] || F[array.known]=unread
-	[[ $other == no ]] || F[array.known]=no
-	# A ramdisk can't have been started without the disks. A device can, after it had left them.
-	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} ||
-		${F[ram.state]} != in_sync ]] || F[array.known]=no
-}
-
-# witness_update_unfit_ UUID NODE: sets array.unfit if this member in sync is one from which no
-# start of ours would start.
-witness_update_unfit_() {
-	local HARDWARE_MOVED HARDWARE_ALIEN
-	hardware_compare "$1" "$2"
-	# It may be a copy, whatever its superblock says, and md reads from it, too.
-	[[ -z $HARDWARE_ALIEN ]] ||
-		F[array.unfit]="/dev/$2, which may be a copy of a leg: $HARDWARE_MOVED"
-	# md assembles legs that were used without each other, if their event counts are the same.
-	[[ " ${F[witness.given]-} " != *" $1 "* ]] ||
-		F[array.unfit]="/dev/$2, which a start without it has given up"
+	[[ ${F[array.state]} != active ]] || watched_is "${F[array.md]}" || witness_update_last_copy_
+	foreign_start_judge
 }
 
 # witness_update_run: sets MD_RUN to the run of the array, or to nothing when it does not run.
 witness_update_run() {
 	MD_RUN=''
 	[[ ${F[array.state]} != active ]] || md_state_run "${F[array.md]}"
-}
-
-# witness_update_vouches_ UUID FACTS: was this disk leg in sync when the array last ran, and was it,
-# by the facts of its superblock, not put back to an older state since? With a void record: was it
-# in sync when that was last written? Without a record: yes, unless a person has given it up.
-witness_update_vouches_() {
-	local legs="${F[witness.legs]}${F[witness.was]-}" events=$'\nevents=([0-9]+)'
-	if [[ -z ${F[witness.events]}$legs ]]; then
-		[[ " ${F[witness.given]-} " != *" $1 "* ]]
-		return
-	fi
-	[[ " $legs " == *" $1 "* && $2 =~ $events ]] &&
-		witness_update_is_as_far_ "${BASH_REMATCH[1]}"
-}
-
-# witness_update_is_as_far_ EVENTS: does a leg with so many events have all that the array had when
-# it was last written down? One less is md's own half step.
-witness_update_is_as_far_() {
-	[[ -n $1 ]] && (($1 + 1 >= ${F[witness.events]:-0}))
 }
 
 # witness_update_last_copy_ [again]: somebody may have stopped the array within seconds after it had

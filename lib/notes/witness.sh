@@ -246,7 +246,7 @@ witness_same_lines_() {
 
 # The legs do not become "left": one of them may have gone since, long before the last. "was" has
 # them for one question only: whether what something else has started is even older
-# (witness_update_foreign_start).
+# (foreign_start_judge).
 witness_void_() { # NAME UUID [leave]
 	local void was
 	if witness_read "$1" "$2" && [[ -z ${WITNESS[legs]} ]]; then
