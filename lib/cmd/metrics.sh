@@ -100,6 +100,7 @@ cmd_metrics_array() { # NAME
 		[[ -z $RAM_NODE ]] || ! disk_find "/dev/md/$1" ||
 			summary_members "$NODE" "$RAM_NODE"
 	else
+		summary_past
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
 		! ramdisk_memory_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
 	fi

@@ -42,6 +42,7 @@ start_plan() { # NAME
 	before_look_configured "$1"
 	before_look_times
 	facts_observe
+	witness_update_foreign_start
 	all_disks_decide
 	action_gate
 	log_printable WHY GATE
@@ -223,10 +224,7 @@ start_here() { # NAME
 	ram_out_is_short "$1" || ram_out_forget "$1"
 	ramdisk_forgive "$1"
 	# "adopt" has found the array in use.
-	if [[ -e $RUN/$1.taken ]]; then
-		use=in-use
-		rm -f "$RUN/$1.taken"
-	fi
+	[[ ! -e $RUN/$1.taken ]] || { use=in-use && rm -f "$RUN/$1.taken"; }
 	loop_run "$1" no "$use" || code=$?
 	((code == EX_REFUSED)) || refusal_started "$1"
 	((code != EX_REFUSED)) || {

@@ -30,8 +30,8 @@ cmd_status() {
 	else
 		# Read all of them now: an upgrade in the meantime may take away what it needs
 		# later.
-		need notes/legs-seen notes/memory-floor observe/before-look report/advice \
-			report/advice-show
+		need notes/legs-seen notes/memory-floor observe/before-look observe/foreign-start \
+			report/advice report/advice-show
 		need report/terminal world/systemd
 		terminal_watch status_all "${ARGS[@]}"
 	fi
@@ -73,8 +73,9 @@ status_one_() { # NAME
 	}
 	if [[ $STATUS_WORD != whole ]]; then
 		summary_detail
-	elif [[ -n ${OPT[problems]-} ]] && summary_is_all; then
-		return 0
+	else
+		summary_past
+		[[ -z ${OPT[problems]-} ]] || ! summary_is_all || return 0
 	fi
 	[[ -n ${OPT[json]-} ]] || summary_monitor
 	# report/advice.sh takes longer to read than everything else, and is not needed when nothing

@@ -81,7 +81,7 @@ $BARRED"
 # leg recovers (conf->fullsync in linux drivers/md/raid1.c belongs to the array, not to the leg).
 action_running_() {
 	local i
-	! action_running_refused_ || return 0
+	! action_running_refused || return 0
 	if [[ ${F[array.readauto]} == yes ]] && ! choice_barred make-writable; then
 		choice_is make-writable \
 			'md has started it read-only for now, and so neither resyncs nor rebuilds'
@@ -111,9 +111,9 @@ so no RAM leg may join them: $BARRED"
 	action_ram_
 }
 
-# action_running_refused_: sets the refusal and returns 0 if nothing may be done to the running
+# action_running_refused: sets the refusal and returns 0 if nothing may be done to the running
 # array.
-action_running_refused_() {
+action_running_refused() {
 	if [[ -n ${F[record.why]} ]]; then
 		choice_is refuse "${F[record.why]}"
 	elif [[ -n ${F[rescue.image]} ]]; then

@@ -78,6 +78,12 @@ health_only_copy_beside() {
 		-n ${F[witness.events]} && -z ${F[witness.legs]} ]]
 }
 
+# health_ramdisk_alone: the same, for reports, which need array.known for it: not in a run that a
+# start of ours has judged, because there the record just could not be written since.
+health_ramdisk_alone() {
+	health_only_copy_beside && [[ ${F[array.state]} != active || ${F[array.known]} == no ]]
+}
+
 # health_is_whole: every leg that is configured is in the running array, in sync, and equal.
 health_is_whole() {
 	health_lost

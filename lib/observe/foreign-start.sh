@@ -2,7 +2,7 @@
 # that a start of ours would have refused? It reads superblocks, and writes nothing.
 # shellcheck shell=bash
 
-need core/paths notes/hardware notes/watched observe/members world/superblock
+need core/paths decide/health notes/hardware notes/watched observe/members world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -15,9 +15,7 @@ declare -gA F # the facts: decide/facts.list
 # and facts_observe.
 foreign_start_judge() {
 	local node facts uuid disks=no other=no vouched=no NODES
-	[[ ${F[array.state]} == active &&
-		-n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] || return 0
-	! watched_is "${F[array.md]}" || return 0
+	foreign_start_is_open_ || return 0
 	if [[ -n ${F[witness.events]} && -z ${F[witness.legs]} ]]; then
 		# Only the RAM leg was good. If something started the disks without it, they lack
 		# what it had.
@@ -46,6 +44,30 @@ foreign_start_judge() {
 	# A ramdisk can't have been started without the disks. A device can, after it had left them.
 	[[ $disks == yes || -z ${F[leg.ram.dev]-} || -z ${F[witness.events]} ||
 		${F[ram.state]} != in_sync ]] || F[array.known]=no
+}
+
+# foreign_start_look: the judgement for a verb that only shows what is: sets array.known and
+# array.unfit, and starts no process unless the array has to be judged. Only root can read
+# superblocks, so for others array.known is unread, unless the record alone shows that it is no. It
+# does not search all disks for a copy of a member.
+foreign_start_look() {
+	F[array.known]=yes F[array.unfit]=''
+	if foreign_start_can_read; then
+		foreign_start_judge
+	elif foreign_start_is_open_; then
+		F[array.known]=unread
+		! health_only_copy_beside || F[array.known]=no
+	fi
+}
+
+foreign_start_can_read() { ((EUID == 0)); }
+
+# foreign_start_is_open_: does the array run, is something written down about it, and has no start
+# of ours judged this run?
+foreign_start_is_open_() {
+	[[ ${F[array.state]} == active &&
+		-n ${F[witness.events]}${F[witness.was]-}${F[witness.given]-} ]] &&
+		! watched_is "${F[array.md]}"
 }
 
 # foreign_start_unfit_ UUID NODE: sets array.unfit if this member in sync is one from which no

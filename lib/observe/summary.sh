@@ -5,7 +5,7 @@
 # shellcheck shell=bash
 
 need config/conf core/lock core/log core/paths decide/health notes/adopted notes/ram-out
-need notes/removals observe/facts world/md-state
+need notes/removals notes/watched observe/facts world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -92,7 +92,8 @@ summary_word() {
 # summary_is_all: is there nothing to say of a whole array except that it is whole? After
 # summary_array.
 summary_is_all() {
-	[[ -z ${F[conf.warning.0]-}${F[unfinished]-}${F[array.strangers]-} ]]
+	[[ -z ${F[conf.warning.0]-}${F[unfinished]-}${F[array.strangers]-}${F[rescue.image]-} &&
+		${F[array.known]-} == @(|yes) ]]
 }
 
 # summary_members MD RAM_NODE: sets the facts that health_only_copy uses, for an array whose
@@ -122,16 +123,32 @@ summary_monitor() {
 	[[ $MONITOR != @(inactive|failed|deactivating) ]] || F[monitor.state]=$MONITOR
 }
 
-# summary_detail: sets what is remembered of earlier runs, and of the disk legs that have left in
+# summary_past: sets what is remembered of earlier runs, and whether something else has started the
+# running array, and from which legs (foreign_start_look). Does nothing for an array that is whole,
+# if a start of ours has judged this run, or if the kernel does not tell one run from the next: then
+# it starts no process. After summary_array.
+summary_past() {
+	local MD_RUN
+	[[ $STATUS_WORD != misconfigured ]] || return 0
+	[[ $STATUS_WORD != whole ]] || {
+		md_state_run "${F[array.md]}"
+		[[ -n $MD_RUN ]] && ! watched_is "${F[array.md]}" || return 0
+	}
+	need observe/before-look observe/foreign-start
+	before_look_remembered
+	foreign_start_look
+}
+
+# summary_detail: sets what summary_past sets; what is remembered of the disk legs that have left in
 # this boot; F[unit.text], the last status line of the array's unit; F[root]; and who has taken the
 # RAM leg out of the running array (ram_out_facts). After summary_array.
 summary_detail() {
-	need notes/legs-seen notes/memory-floor observe/before-look world/systemd
+	need notes/legs-seen notes/memory-floor world/systemd
 	ram_out_facts
 	F[root]=yes F[unit.text]=''
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
-	before_look_remembered
+	summary_past
 	legs_seen_look
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

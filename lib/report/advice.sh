@@ -32,6 +32,7 @@ configuration the next boot does not start it"
 	[[ -z $refused ]] || advice_refused_
 	[[ -z ${F[rescue.image]} ]] || advice_restore_
 	! health_only_copy || advice_only_copy_
+	! health_ramdisk_alone || advice_ramdisk_alone_
 }
 
 # "restore" stops by itself what is only half assembled.
@@ -77,6 +78,8 @@ sudo ramraid status ${F[name]}"
 		action_choose eventually
 		[[ $ACTION != refuse ]] || refused=yes ADVICE_WHY=$WHY
 	fi
+	# The unit may have said its last word before something else started the array.
+	[[ -z $refused || ${F[array.state]} != active ]] || return 0
 	# The progress is left out because it has a line of its own; a text about missing disks
 	# ("degraded:") is left out because it dates from the start, and may be out of date.
 	[[ ${F[unit.text]} == @(|whole*|degraded:*) ]] || ADVICE_WHY=${F[unit.text]% (*done*)}
@@ -85,6 +88,7 @@ sudo ramraid status ${F[name]}"
 advice_blind_() {
 	local i
 	[[ ${F[root]} == no ]] || return 0
+	[[ ${F[array.known]} != unread ]] || ADVICE_BLIND=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ ${F[leg.$i.sb]} != unreadable ]] || ADVICE_BLIND=yes
 	done
@@ -94,6 +98,12 @@ advice_blind_() {
 
 # A spare takes the slot of the RAM leg when that leaves at the next shutdown.
 advice_whole_() {
+	[[ -z ${F[array.known]} ]] || {
+		advice_why_
+		[[ -z $refused ]] || advice_refused_
+		[[ -z ${F[rescue.image]} ]] || advice_restore_
+		[[ -z $refused ]] || return 0
+	}
 	[[ -n ${F[array.strangers]-} ]] || return 0
 	ADVICE_IMPACT='the next start would be refused: the array has a disk that no MEMBER names'
 	ADVICE_ACTION="ramraid check ${F[name]}"
@@ -119,6 +129,10 @@ meanwhile"
 advice_disks_only_() {
 	ADVICE_IMPACT='all data is on the disks, and reads are as slow as the disks'
 	ADVICE_ACTION="ramraid attach ${F[name]}"
+	[[ -z $refused${F[rescue.image]} && $ADVICE_BLIND == no ]] || {
+		ADVICE_IMPACT='reads are as slow as the disks'
+		return 0
+	}
 	case ${F[ram.out]-} in
 	person)
 		ADVICE_WHY='the RAM leg was taken out (ramraid detach)'
@@ -320,4 +334,17 @@ advice_only_copy_() {
 	[[ ${F[array.state]} != broken ]] ||
 		ADVICE_IMPACT="every write fails; what was written last $only" \
 			ADVICE_ACTION="reboot; then: $(rescue_way_later)"
+}
+
+# Something else has stopped the array, and may have started it without the ramdisk.
+advice_ramdisk_alone_() {
+	local stop='' without=''
+	[[ -z ${F[array.md]} ]] || stop="mdadm --stop /dev/${F[array.md]}; "
+	[[ ${F[array.state]} != active ]] ||
+		without="; what is written to ${F[array.md]} now is not in it"
+	ADVICE_ALARM="THE RAMDISK ${F[ram.node]} HAS THE ONLY GOOD COPY: do not cut the power"
+	ADVICE_IMPACT="what was written last is in that ramdisk only, which is in no array: a \
+power cut loses it$without"
+	ADVICE_ACTION="to go on with the ramdisk: ${stop}mdadm --assemble --run /dev/md/${F[name]} \
+/dev/${F[ram.node]}; ramraid start ${F[name]}"
 }

@@ -79,6 +79,7 @@ metrics_one_of() {
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
 	[[ ${F[array.state]-} != @(active|broken) ]] || ! health_only_copy || alone=1
+	[[ $1 == misconfigured ]] || ! health_ramdisk_alone || alone=1
 	metrics_one_of ramraid_array_state "$STATES_ARRAY" "$1" "${array[@]}"
 	[[ $1 != misconfigured ]] || {
 		((alone == 0)) || metrics_sample ramraid_only_good_copy_in_ram 1 "${array[@]}"

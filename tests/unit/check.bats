@@ -56,6 +56,8 @@ array() {
 	for leg in rd0:0 sda1:1 sdb1:2; do member "${leg%:*}" in_sync,write_mostly "${leg#*:}"; done
 	put dev-rd0/state in_sync
 	echo rapiddisk rd0 102400 - used >"$R/run/ramraid/data.ram"
+	echo 7 >"$R/sys/block/md127/diskseq"
+	echo 'md127 7' >"$R/run/ramraid/data.watched"
 	echo '30 1 9:127 / /srv/data rw,relatime shared:1 - ext4 /dev/md127 rw' \
 		>"$R/proc/1/mountinfo"
 }

@@ -25,6 +25,7 @@ replace() {
 		summary_word
 	}
 	summary_detail() { :; }
+	summary_past() { :; }
 	conf_find_names() {
 		mapfile -t CONF_NAMES < <(grep -c ^name= "$STATES/$SHOWING.facts" | xargs seq)
 	}

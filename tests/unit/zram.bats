@@ -719,6 +719,7 @@ than its limit of 50MiB (RAM_LIMIT); the whole leg would need up to 90MiB"
 	[[ $STATUS_WORD == disks-only ]]
 	systemd_is_running() { return 1; }
 	before_look_remembered() { :; }
+	watched_is() { :; }
 	legs_seen_look() { :; }
 	summary_detail
 	leg_ram

@@ -2,11 +2,11 @@
 # and how are they set? After before_look_configured and facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings cmd/check/legs cmd/check/record config/conf core/paths core/text
-need decide/action decide/below decide/health decide/leg decide/leg-alone decide/rescue-way
-need decide/strangers notes/legs-seen notes/memory-floor notes/ram-out observe/all-disks
-need observe/before-look report/advice world/disk world/md world/md-state world/ramdisk
-need world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
+need cmd/check/findings cmd/check/foreign-start cmd/check/legs cmd/check/record config/conf
+need core/paths core/text decide/action decide/below decide/health decide/leg decide/leg-alone
+need decide/rescue-way decide/strangers notes/legs-seen notes/memory-floor notes/ram-out
+need observe/all-disks observe/before-look report/advice world/disk world/md world/md-state
+need world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -22,6 +22,7 @@ check_running() {
 ${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" "$RESCUE_ACTION"
 	}
 	check_running_copies
+	check_foreign_start
 	if [[ ${F[array.state]} != active ]]; then
 		check_running_stopped
 		for ((i = 0; i < ${F[members]}; i++)); do check_running_leg_size "$i"; done
@@ -270,6 +271,8 @@ check_running_ram_leg() {
 kind (RAM); then: ramraid attach $CHECK_ARRAY"
 	[[ -z ${F[ram.tried]} ]] ||
 		found="none: ${F[ram.tried]}" cure="fix that, then: ramraid attach $CHECK_ARRAY"
+	[[ -z ${F[rescue.image]} && ${F[array.known]} == @(|yes) ]] ||
+		cure="what the findings above say, then: $cure"
 	leg_ram
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*)

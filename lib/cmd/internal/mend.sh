@@ -2,9 +2,9 @@
 # needed for that.
 # shellcheck shell=bash
 
-need act/array-lock act/hotplug act/notify act/transitions cmd/attach config/conf-need core/act
-need core/cli core/log core/paths decide/action notes/memory-floor notes/ram-out observe/before-look
-need observe/facts
+need act/array-lock act/hotplug act/notify act/transitions act/witness-update cmd/attach
+need config/conf-need core/act core/cli core/log core/paths decide/action notes/memory-floor
+need notes/ram-out observe/before-look observe/facts
 
 declare -gA F # the facts: decide/facts.list
 
@@ -39,6 +39,7 @@ ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 		die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z $DRY_RUN ]] || {
 		before_look_times
+		witness_update_foreign_start
 		hotplug_facts
 		action_choose
 		log_printable WHY
