@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/witness-called act/witness-take-back core/act core/log core/paths decide/health
-need notes/hardware notes/legs-seen notes/old-name notes/witness observe/all-disks
+need notes/hardware notes/legs-seen notes/old-name notes/watched notes/witness observe/all-disks
 need observe/before-look observe/complete-legs observe/disks-lack observe/facts
 need observe/foreign-start observe/outside world/md-state world/ramdisk-note world/superblock
 
@@ -37,7 +37,8 @@ witness_update_foreign_start() {
 		return 0
 	}
 	# Somebody may have stopped it, and started it again from its disks.
-	[[ ${F[array.state]} != active ]] || watched_is "${F[array.md]}" || witness_update_last_copy_
+	[[ ${F[array.state]} != active ]] || watched_is "${F[array.md]}" ||
+		witness_update_last_copy_
 	foreign_start_judge
 }
 

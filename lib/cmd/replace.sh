@@ -1,9 +1,9 @@
 # ramraid replace: replaces a disk leg with another disk, while the array is in use.
 # shellcheck shell=bash
 
-need act/array-lock act/membership act/transitions config/conf config/conf-edit core/cli core/log
-need core/paths notes/removals observe/before-look observe/facts world/disk-find world/stable-name
-need world/superblock
+need act/array-lock act/membership act/transitions act/witness-update config/conf config/conf-edit
+need core/cli core/log core/paths notes/removals observe/before-look observe/facts world/disk-find
+need world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -176,6 +176,7 @@ replace_observe_() { # NAME
 	before_look_configured "$1"
 	before_look_times || F[conf.member_timeout]=30
 	facts_observe
+	witness_update_foreign_start
 	membership_facts "$1"
 }
 

@@ -3,8 +3,8 @@
 
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
 need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
-need core/uninterrupted notes/memory-floor notes/ram-out observe/before-look observe/facts
-need observe/look world/disk world/disk-find world/md world/md-state world/ramdisk
+need core/uninterrupted decide/action notes/memory-floor notes/ram-out observe/before-look
+need observe/facts observe/look world/disk world/disk-find world/md world/md-state world/ramdisk
 need world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
@@ -54,6 +54,7 @@ resize_look() {
 	look_at_running "$1"
 	left_check_end
 	before_look_times || F[conf.member_timeout]=30
+	witness_update_foreign_start
 	WRONG=() PLAN=() RESIZE_NEW='' RESIZE_BY=''
 	resize_wrong_
 	((${#WRONG[@]} == 0)) || return 0
@@ -73,7 +74,8 @@ $(quantity_show_bytes $((RESIZE_OLD * 1024))); $RESIZE_BY has no room for more")
 
 # An array that is about to change should be in the best of states.
 resize_wrong_() {
-	local i VALUE
+	local i VALUE ACTION ARGUMENTS WHY OUTCOME BELOW
+	! action_running_refused || WRONG+=("$WHY")
 	[[ ${F[conf.layout]} == mirror ]] ||
 		WRONG+=("it is a ${F[conf.layout]}, which md does not make larger (reshaping it: \
 mdadm(8), GROW MODE); make a new one, and copy")
@@ -170,7 +172,8 @@ resize_do() {
 	uninterrupted_begin
 	! md_grow "$md" "$RESIZE_OLD" "$RESIZE_NEW" || grown=yes
 	uninterrupted_end
-	[[ -z $RESIZE_RAM ]] || attach_here yes
+	# From here on, the code must not say that nothing was changed.
+	[[ -z $RESIZE_RAM ]] || attach_here yes || :
 	transitions_end "$1"
 	[[ -n $grown ]] || resize_has_failed_ "$1" "$md"
 	notify_said notice "$1: has $(quantity_show_bytes "$(md_bytes "$md")") \

@@ -2,11 +2,12 @@
 # do; membership-plan.sh asks them. They use only the facts and their arguments.
 # shellcheck shell=bash
 
-need core/paths decide/health decide/leg decide/readd decide/rescue-way
+need core/paths decide/action decide/health decide/leg decide/readd decide/rescue-way
 
 declare -gA F # the facts: decide/facts.list
 
 membership_wrong_array() {
+	local ACTION ARGUMENTS WHY OUTCOME BELOW
 	if [[ -n ${F[array.twin]} ]]; then
 		WRONG+=("its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
@@ -14,6 +15,8 @@ ${F[array.md]} and ${F[array.twin]}; see: ramraid status ${F[name]}")
 		rescue_way
 		WRONG+=("what only the RAM leg had is in ${F[rescue.image]}. Put it back first: \
 $RESCUE_WAY")
+	elif action_running_refused; then
+		WRONG+=("$WHY")
 	fi
 }
 

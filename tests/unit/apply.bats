@@ -20,6 +20,24 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 		fail "$(steps)"
 }
 
+@test "apply and replace refuse an array that something else has started, before they write anything" {
+	local legs
+	rm "$R/run/ramraid/data.watched"
+	for legs in "$(uuid_of d)" ''; do
+		printf '%s\n' "uuid=$ID" "legs=$legs" events=90 filled=40 ram_slot=0 ram_number=0 \
+			generation=3 "seen=$(uuid_of a) $(uuid_of b) $(uuid_of d)" \
+			>"$R/etc/ramraid/state/data.witness"
+		conf "UUID=$ID" "$(by_id A C)"
+		refused 4 'something else has started md127' apply --yes data
+		refute_output -p 'not finished'
+		conf "UUID=$ID" "$(by_id A B)"
+		refused 4 'something else has started md127' replace --yes data \
+			/dev/disk/by-id/ata-B /dev/disk/by-id/ata-C
+		refute_output -p 'not finished'
+		[[ $legs == '' ]] || { leaves rd0 && put degraded 1; }
+	done
+}
+
 @test "apply adds a disk, then removes two, and then finds nothing to do" {
 	conf "UUID=$ID" "$(by_id A B C)"
 	verb apply --yes data

@@ -121,6 +121,61 @@ has room for"
 	refused 3 'is not running' resize --yes data
 }
 
+# record LEGS: the record of the last run, at 90 events.
+record() {
+	printf '%s\n' "uuid=$ID" "legs=$1" events=90 filled=40 ram_slot=0 ram_number=0 \
+		generation=3 "seen=$(uuid_of a) $(uuid_of b) $(uuid_of c)" \
+		>"$R/etc/ramraid/state/data.witness"
+}
+
+@test "an array that something else has started from old legs, or without the ramdisk, is refused before anything is taken out" {
+	record "$(uuid_of c)"
+	rm "$R/run/ramraid/data.watched"
+	refused 4 'something else has started md127, from legs that were not in sync' resize \
+		--yes data
+	leaves rd0
+	put degraded 1
+	record ''
+	refused 4 'without the ramdisk rd0, which has what was written last' resize --yes data
+	[[ $(<"$MD/component_size") == 100000 ]]
+}
+
+@test "a mirror with a rescue image is not made larger" {
+	local image=$R/var/lib/ramraid/data/rescue-41.abcdefgh/image
+	mkdir -p "${image%/*}"
+	echo x >"$image"
+	printf '%s\n' "uuid=$ID" "image=$image" bytes=102400000 "sha256=$(printf '%064d' 0)" \
+		events=50 generation=1 "legs=$(uuid_of a):41" >"$R/etc/ramraid/state/data.rescue"
+	refused 4 'to put it back: ramraid stop data; ramraid restore data' resize --yes data
+	[[ $(<"$MD/component_size") == 100000 ]]
+}
+
+@test "what somebody has started while another ramraid had the lock is refused as well" {
+	record "$(uuid_of c)"
+	eval "unlocked_$(declare -f fakes)"
+	fakes() {
+		unlocked_fakes
+		! declare -F array_lock >/dev/null ||
+			eval 'array_lock() { rm "$R/run/ramraid/data.watched"; }'
+	}
+	export -f unlocked_fakes
+	refused 4 'something else has started md127, from legs that were not in sync' resize \
+		--yes data
+}
+
+@test "once the array is larger, the code does not say that nothing was changed" {
+	eval "refusing_$(declare -f fakes)"
+	fakes() {
+		refusing_fakes
+		! declare -F attach_here >/dev/null || eval 'attach_here() { return 4; }'
+	}
+	export -f refusing_fakes
+	verb resize --yes data
+	assert_failure 1
+	assert_output -p 'data: it is larger, and runs on its disk legs'
+	[[ $(<"$MD/component_size") == 203776 ]]
+}
+
 @test "if the new RAM leg would not fit into memory, that is refused before anything is taken out" {
 	echo rapiddisk rd0 $((100 << 20)) 9 used >"$R/run/ramraid/data.ram"
 	# So much that the one of today could be made again, and no larger one.
