@@ -92,10 +92,10 @@ what was written last: stopping it"
 # detach_ram_keeps_beside NAME: says why the ramdisk stays, and the way out.
 detach_ram_keeps_beside() {
 	local stop=''
-	[[ -z ${F[array.md]} ]] || stop="mdadm --stop /dev/${F[array.md]}; "
+	[[ -z ${F[array.md]} ]] || stop="mdadm --stop /dev/${F[array.md]} && "
 	log_alert "$1: the ramdisk ${F[ram.node]} stays: no disk has what was written last. \
 Do not cut the power; to go on with it: ${stop}mdadm --assemble --run /dev/md/$1 \
-/dev/${F[ram.node]}; ramraid start $1"
+/dev/${F[ram.node]} && ramraid start $1"
 }
 
 # detach_ram_revive NAME: something else has stopped the array while the RAM leg was the only good
@@ -113,7 +113,7 @@ starting it from the ramdisk $node. Do not cut the power"
 		[[ ${F[array.state]} != active ]] || return 0
 	fi
 	log_alert "$1: it could not be started from the ramdisk $node; \
-try it by hand: mdadm --assemble --run /dev/md/$1 /dev/$node; ramraid start $1"
+try it by hand: mdadm --assemble --run /dev/md/$1 /dev/$node && ramraid start $1"
 	return 1
 }
 
@@ -294,7 +294,7 @@ saved to ${CONF[RESCUE]}"
 you type: ramraid restore $1" ;;
 	2) log_alert "$1: saved to $RESCUE_FOLDER, but $STATE can't be written, \
 so the next start may not know of it. Before anything uses the disks, which lack it, type: \
-cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue; ramraid restore $1" ;;
+cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue && ramraid restore $1" ;;
 	*) return 1 ;;
 	esac
 	[[ -z $RESCUE_LOST ]] || log_alert "$1: $RESCUE_LOST"

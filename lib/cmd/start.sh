@@ -195,7 +195,7 @@ start_ask_ramdisk_() { # NAME
 	[[ ${F[ram.state]} == attached && -z ${F[leg.ram.dev]} ]] || return 0
 	! health_only_copy_beside || instead=" When the array last ran, only the ramdisk was in \
 sync: to go on with what it has, answer no, then: mdadm --assemble --run /dev/md/$1 \
-/dev/${F[ram.node]}; ramraid start $1"
+/dev/${F[ram.node]} && ramraid start $1"
 	log_notice "  whatever the ramdisk /dev/${F[ram.node]} has that the chosen leg lacks; it \
 is filled again from that leg.$instead"
 }

@@ -144,8 +144,8 @@ back those that were in sync last, and boot again"
 		! health_only_copy_beside || {
 			choice_is refuse "something else has started ${F[array.md]} without the \
 ramdisk ${F[ram.node]}, which has what was written last, and no disk has that. Do not cut the \
-power. To go on with it: mdadm --stop /dev/${F[array.md]}; \
-mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; ramraid start ${F[name]}"
+power. To go on with it: mdadm --stop /dev/${F[array.md]} && \
+mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]} && ramraid start ${F[name]}"
 			return 0
 		}
 		choice_is refuse "something else has started ${F[array.md]}$why $how; \

@@ -109,7 +109,7 @@ overwritten. Look at it (mdadm --examine $dev)"
 		KEPT="$dev may have blocks that no member in sync has, since md could not write \
 them there, so it is neither put back nor overwritten. To see which disks: ramraid check ${F[name]}"
 	fi
-	KEPT+=". To go on from it: ramraid stop ${F[name]}; ramraid start --force-leg=$dev \
+	KEPT+=". To go on from it: ramraid stop ${F[name]} && ramraid start --force-leg=$dev \
 ${F[name]}. To give up what it has: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
 }
 

@@ -203,7 +203,8 @@ if nothing on it is needed: wipefs --all $dev; ramraid attach ${F[name]}"
 		choice_is 'done' "there is no RAM leg: $dev (events ${F[leg.ram.events]}) may hold \
 writes that the disk legs (events ${F[array.events]}) lack, \
 so it is neither put back nor overwritten. Look at it (mdadm --examine $dev). To go on from it: \
-ramraid stop ${F[name]}; ramraid start --force-leg=$dev ${F[name]}. To give up what it has: $wiped"
+ramraid stop ${F[name]} && ramraid start --force-leg=$dev ${F[name]}. To give up what it has: \
+$wiped"
 		;;
 	esac
 }

@@ -10,7 +10,7 @@ declare -gA F # the facts: decide/facts.list
 # RESCUE_ACTION to the same as a thing to do.
 rescue_way() {
 	local files=${F[rescue.file]}
-	RESCUE_WAY="ramraid stop ${F[name]}; ramraid restore ${F[name]}" RESCUE_ACTION=''
+	RESCUE_WAY="ramraid stop ${F[name]} && ramraid restore ${F[name]}" RESCUE_ACTION=''
 	# A rescue system has stopped the array.
 	if [[ ${F[conf.root]} == yes && ${F[array.state]} == @(active|broken) ]]; then
 		# A damaged record stands for its image.

@@ -274,7 +274,7 @@ safe_start_stale_() {
 	leg_absent_names
 	[[ ${F[ram.state]} != attached ]] ||
 		gone="and somebody else has stopped it; the ramdisk is still there (to go on with \
-what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]}; \
+what it has: mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]} && \
 ramraid start ${F[name]})"
 	# A leg that has more events now and calls the RAM leg active may have been made equal to
 	# it. But elsewhere another RAM leg may have had that number and slot, so that is no proof.

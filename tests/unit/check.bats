@@ -593,6 +593,18 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	printf '\0\0\0\0' | dd of="$R/dev/sda1" bs=1 seek=$((4096 + 188)) conv=notrunc status=none
 	finds no-bad-block-list
 	says 'so that on Linux 7.2.12+deb14-amd64 one block'
+	# Each step only if the one before has succeeded: an array in use stays as it is.
+	says 'action: ramraid stop data && mdadm --assemble --update=bbl /dev/md/data '
+	says 'ata-B-part1 && mdadm --stop /dev/md/data && ramraid start data'
+	# mdadm would assemble whatever it finds, however old.
+	put dev-sdb1/state faulty,write_mostly
+	finds no-bad-block-list leg-faulty
+	says 'action: ramraid check data says how to make room, once the array runs with all its'
+	[[ $output != *--assemble* ]] || fail "$output"
+	put dev-sda1/state faulty,write_mostly
+	finds no-bad-block-list leg-faulty leg-faulty only-copy
+	[[ $output != *--assemble* ]] || fail "$output"
+	put dev-sda1/state in_sync,write_mostly dev-sdb1/state in_sync,write_mostly
 	rm "$R"/boot/vmlinuz-7*
 	echo 6.12.90+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
 	kernel 6.12.90+deb13-amd64

@@ -854,7 +854,7 @@ exhaustive_check() {
 
 @test "running: if the disks were started beside a RAM leg that is the only good copy, the message says how to go back" {
 	decides refuse whole-2 array.known=no ram.state=attached witness=101:
-	because 'mdadm --stop /dev/md127; mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
+	because 'mdadm --stop /dev/md127 && mdadm --assemble --run /dev/md/data /dev/rd0 && ramraid start data'
 	[[ $WHY != *'rm '* ]] || fail "$WHY"
 }
 

@@ -223,7 +223,7 @@ copy of the other"
 	for row in ram:view=A.. ram:events=102; do
 		decides 'done' whole-2 "$row"
 		because 'so it is neither put back nor overwritten'
-		because "ramraid stop data; ramraid start --force-leg=$NVME data. To give up what it has: mdadm --zero-superblock $NVME; ramraid attach data"
+		because "ramraid stop data && ramraid start --force-leg=$NVME data. To give up what it has: mdadm --zero-superblock $NVME; ramraid attach data"
 		decides 'done' whole-2 "$row" retry=yes
 		decides 'done' whole-2 "$row" mend=yes
 	done

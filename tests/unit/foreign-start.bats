@@ -135,7 +135,7 @@ untouched_calls() { [[ -z $(calls) ]] || fail "called: $(calls)"; }
 	image
 	verb status data
 	assert_line '  impact: reads are as slow as the disks'
-	assert_line '  action: ramraid stop data; ramraid restore data'
+	assert_line '  action: ramraid stop data && ramraid restore data'
 }
 
 @test "nothing is said about an array that a start of ours has judged, or whose legs were in sync" {

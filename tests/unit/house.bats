@@ -73,3 +73,15 @@ house() { run perl "$BATS_TEST_DIRNAME/../house.pl" check; }
 	run perl "$BATS_TEST_DIRNAME/../house.pl" heads
 	assert_line 'core/three: Is this a question, or a sentence?'
 }
+
+# Past a ";", a shell goes on with what the step before was to make safe.
+@test "a command that people type stops an array, and goes on past ramraid's judgement only if that has worked" {
+	cd "$BATS_TEST_DIRNAME/../.." || return 1
+	run perl -0777 -ne 's/\\\n//g; s/\n\s*/ /g if $ARGV =~ /md$/;
+		$from = qr/(?:mdadm --|ramraid )(?:stop|assemble)|\bcp /;
+		$to = qr/mdadm --|ramraid restore|ramraid start --force/;
+		print "$ARGV: $1\n" while /($from[^";`]*; *(?:sudo )?$to[^"`]{0,60})/g' \
+		lib/*/*.sh lib/cmd/*/*.sh docs/*.md
+	assert_success
+	[[ -z $output ]] || fail "$output"
+}

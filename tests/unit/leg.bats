@@ -196,7 +196,7 @@ advises() {
 		holds=yes
 	WORD=ahead advises 'is at 202 events, and the array only at 200: it may hold writes' events=202
 	WORD=ahead advises 'so it is neither put back nor overwritten' events=202
-	WORD=ahead advises 'To go on from it: ramraid stop data; ramraid start --force-leg=/dev/' \
+	WORD=ahead advises 'To go on from it: ramraid stop data && ramraid start --force-leg=/dev/' \
 		events=202
 	WORD=ahead advises 'To give up what it has: mdadm --zero-superblock' events=202
 	WORD=separate advises "can't be put back as it is" role=faulty
@@ -245,7 +245,7 @@ advises() {
 	assert_success
 	assert_output -p "  whatever the ramdisk /dev/rd0 has that the chosen leg lacks; it is filled \
 again from that leg. When the array last ran, only the ramdisk was in sync: to go on with what it \
-has, answer no, then: mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data"
+has, answer no, then: mdadm --assemble --run /dev/md/data /dev/rd0 && ramraid start data"
 	# The record vouches for a disk as well, which may be away.
 	F[witness.legs]=aaaaaaaa-0000-0000-0000-000000000001
 	run start_ask_forced data

@@ -665,7 +665,7 @@ rebuilt_after() {
 	}
 	releases 0 going-down
 	[[ $DETACH_RAM_RESCUED == yes && $(calls) == *"alert data: saved to /rescue/data/rescue-77.X"*"type: \
-cp /rescue/data/rescue-77.X/record $R/etc/ramraid/state/data.rescue; ramraid restore data"*"alert data: 4.0KiB could not be read"* ]] ||
+cp /rescue/data/rescue-77.X/record $R/etc/ramraid/state/data.rescue && ramraid restore data"*"alert data: 4.0KiB could not be read"* ]] ||
 		fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	rescue_write() { return 1; }
@@ -891,7 +891,7 @@ yields() {
 	md_assemble() { called assemble "$@" && return 1; }
 	run stop_here data
 	assert_failure 4
-	assert_output -p 'mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
+	assert_output -p 'mdadm --assemble --run /dev/md/data /dev/rd0 && ramraid start data'
 	[[ $(calls) == 'assemble data rd0' ]] || fail "$(calls)"
 	rm "$BATS_TEST_TMPDIR/calls"
 	LEGS=aaaaaaaa-0000-0000-0000-000000000001 ends 0 stop_here data

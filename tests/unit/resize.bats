@@ -146,7 +146,7 @@ record() {
 	echo x >"$image"
 	printf '%s\n' "uuid=$ID" "image=$image" bytes=102400000 "sha256=$(printf '%064d' 0)" \
 		events=50 generation=1 "legs=$(uuid_of a):41" >"$R/etc/ramraid/state/data.rescue"
-	refused 4 'to put it back: ramraid stop data; ramraid restore data' resize --yes data
+	refused 4 'to put it back: ramraid stop data && ramraid restore data' resize --yes data
 	[[ $(<"$MD/component_size") == 100000 ]]
 }
 

@@ -196,7 +196,7 @@ stopped() { [[ ! -e $R/running ]] || fail "still running: $CALLS"; }
 	[[ $ADVICE_ACTION == 'ramraid restore data' ]] || fail "$ADVICE_ACTION"
 	F[array.state]=active F[array.md]=md127
 	advice degraded
-	[[ $ADVICE_ACTION == 'ramraid stop data; ramraid restore data' ]] || fail "$ADVICE_ACTION"
+	[[ $ADVICE_ACTION == 'ramraid stop data && ramraid restore data' ]] || fail "$ADVICE_ACTION"
 }
 
 @test "what restore says to delete is the record that it has read, under whatever name" {

@@ -44,7 +44,7 @@ image() {
 	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"
 	for command in 'status data' 'attach data' 'release --yes data' 'apply --yes data' 'check data'; do
 		verb $command
-		[[ $output == *'ramraid stop data; ramraid restore data'* && $output != *'rescue system'* ]] ||
+		[[ $output == *'ramraid stop data && ramraid restore data'* && $output != *'rescue system'* ]] ||
 			fail "$command: $output"
 	done
 }
@@ -147,7 +147,7 @@ lost() {
 	lost
 	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"
 	verb check data
-	assert_output -p "to put it back: cp ${IMAGE%/*}/record $RECORD; ramraid stop data; ramraid restore data"
+	assert_output -p "to put it back: cp ${IMAGE%/*}/record $RECORD && ramraid stop data && ramraid restore data"
 }
 
 @test "check notes that no record keeps the next boot from the old disks of the array that / is on" {

@@ -158,7 +158,7 @@ by_hand_from_disks() {
 	stops 4
 	did $'write array_state read-auto\nwritable\nstart'
 	said 'the ramdisk rd0 stays: no disk has what was written last. Do not cut the power'
-	said 'mdadm --stop /dev/md127; mdadm --assemble --run /dev/md/data /dev/rd0; ramraid start data'
+	said 'mdadm --stop /dev/md127 && mdadm --assemble --run /dev/md/data /dev/rd0 && ramraid start data'
 	can_save
 	GOING=going-down stops 0
 	did $'md_stop md127\nassemble data rd0\nrescue data md127\nwitness\nmd_stop md127\nramdisk_drop data'

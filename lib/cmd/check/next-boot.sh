@@ -3,9 +3,9 @@
 # After conf_load. Each function asks one thing and reports with findings_problem or findings_note.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths core/quantity notes/claim notes/memory-floor
-need notes/selftest-record observe/summary report/states world/initramfs world/kernels
-need world/md-state world/ramdisk world/ramdisk-memory world/superblock world/systemd
+need cmd/check/findings config/conf core/paths core/quantity decide/health notes/claim
+need notes/memory-floor notes/selftest-record observe/summary report/states world/initramfs
+need world/kernels world/md-state world/ramdisk world/ramdisk-memory world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -201,12 +201,11 @@ apt remove linux-image-${old[0]}" \
 # and a rebuild that can't read a block of the last disk leg in sync takes that leg out of use
 # (rdev_set_badblocks() in linux drivers/md/md.c). Before, only the rebuild ended.
 check_next_boot_bad_blocks() {
-	local release new='' i legs=''
+	local release new='' i
 	for release in "${KERNELS[@]}"; do
 		kernels_is_before "$release" 7 0 || new=$release
 	done
 	[[ -n $new ]] || return 0
-	for ((i = 0; i < ${F[members]}; i++)); do legs+=" ${F[leg.$i.dev]}"; done
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n ${F[leg.$i.node]} ]] || continue
 		findings_can_read "$DEV/${F[leg.$i.node]}" || continue
@@ -215,11 +214,25 @@ check_next_boot_bad_blocks() {
 			"${F[leg.$i.dev]} to have room for md's list of bad blocks" \
 			"none, so that on Linux $new one block that can't be read, when no other \
 disk leg has it, makes md refuse all writes" \
-			"ramraid stop $CHECK_ARRAY; \
-mdadm --assemble --update=bbl /dev/md/$CHECK_ARRAY$legs; \
-mdadm --stop /dev/md/$CHECK_ARRAY; ramraid start $CHECK_ARRAY" "$new"
+			"$(check_next_boot_make_room_)" "$new"
 		return
 	done
+}
+
+# Prints what to type to have md make room for the list. mdadm judges no leg as a start by ramraid
+# does, so this is only for an array that has all its disk legs in sync, with all that was written.
+check_next_boot_make_room_() {
+	local i legs='' LOST LACKING
+	health_lost
+	if [[ ${F[array.state]} != active || -n $LOST$LACKING ]] || health_only_copy; then
+		printf '%s\n' "ramraid check $CHECK_ARRAY says how to make room, once the array \
+runs with all its disk legs in sync"
+		return
+	fi
+	for ((i = 0; i < ${F[members]}; i++)); do legs+=" ${F[leg.$i.dev]}"; done
+	printf '%s\n' "ramraid stop $CHECK_ARRAY && \
+mdadm --assemble --update=bbl /dev/md/$CHECK_ARRAY$legs && \
+mdadm --stop /dev/md/$CHECK_ARRAY && ramraid start $CHECK_ARRAY"
 }
 
 # A kernel that nobody has tried is no fault: md itself then rebuilds the RAM leg, from one disk. A
