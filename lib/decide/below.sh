@@ -20,26 +20,26 @@ below_or() { below_absent "$1" || BELOW=$2; }
 # below_absent WHAT: may WHAT ("it", "one of them") be the device below a leg that is absent? Then
 # it sets BELOW to what to do: one sentence or more, without the last full stop.
 below_absent() {
-	local i why how dev legs=()
+	local i why how legs=()
 	BELOW=''
 	for ((i = 0; i < ${F[members]}; i++)); do legs+=("$i"); done
 	[[ -z ${F[leg.ram.dev]} ]] || legs+=(ram)
 	for i in "${legs[@]}"; do
-		dev=${F[leg.$i.dev]}
-		below_kind_ "$dev" || continue
+		below_kind_ "$i" || continue
 		leg_is_absent "$i" || continue
-		BELOW+="${BELOW:+. }If $1 is the disk below $dev, leave it alone: $why. \
-Bring $dev up first ($how)"
+		BELOW+="${BELOW:+. }If $1 is the disk below ${F[leg.$i.dev]}, leave it alone: \
+$why. Bring ${F[leg.$i.dev]} up first ($how)"
 	done
 	[[ -n $BELOW ]]
 }
 
-# below_kind_ PATH: sets the caller's why and how. Returns 1 for the name of a device that is on top
-# of nothing.
+# below_kind_ I: sets the caller's why and how. Returns 1 if leg I has the name of a device that is
+# on top of nothing.
 below_kind_() {
-	local resource=${1#/dev/drbd/by-res/}
-	case $1 in
+	local dev=${F[leg.$1.dev]} resource
+	case $dev in
 	/dev/drbd/*)
+		resource=${dev#/dev/drbd/by-res/}
 		why='what is written to it past DRBD is missing on the other machine'
 		how="drbdadm up ${resource%%/*}; and make this machine its primary, if the other \
 one is not"
@@ -51,6 +51,8 @@ one is not"
 	/dev/md/* | /dev/disk/by-id/md-*)
 		why='what is written to it past that array is missing on its other disks'
 		how='mdadm --assemble'
+		# mdadm judges no disk of it as ramraid does.
+		[[ -z ${F[leg.$1.array]} ]] || how="ramraid start ${F[leg.$1.array]}"
 		;;
 	*) return 1 ;;
 	esac

@@ -95,7 +95,12 @@ facts_leg_blank() { # I NODE
 		F[$leg.role]='' F[$leg.number]='' F[$leg.roles]='' F[$leg.member_uuid]='' \
 		F[$leg.holds]=''
 	F[$leg.events]=0 F[$leg.recovery]='' F[$leg.device_uuid]='' F[$leg.level]='' \
-		F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]=''
+		F[$leg.data_offset]=0 F[$leg.data_size]=0 F[$leg.sectors]='' F[$leg.array]=''
+	# Of a leg that is there, nobody asks.
+	[[ -n $2 || ${F[$leg.dev]} != /dev/@(md/|disk/by-id/md-)* ]] || {
+		need observe/outside
+		outside_leg_array "$1"
+	}
 }
 
 # What holds leg I: our array (leg.I.in = its node), or something else ("other").
@@ -316,7 +321,7 @@ readonly FACTS_BLANK_LEG='
 	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles
 	raid_disks level recovery dirty size sectors member_uuid joined left_with noted elsewhere
 	moved alien removed returns stat errors kind why block badblocks holds dropin force is_ram
-	leaving replaces bus loose whose
+	leaving replaces bus loose whose array
 '
 
 # facts_blank MEMBERS: makes F the facts of an array with so many configured legs, of which nothing

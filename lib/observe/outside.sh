@@ -4,8 +4,8 @@
 # facts leg.ram.* are like those of a disk leg (decide/facts.list).
 # shellcheck shell=bash
 
-need core/paths core/text notes/copy-state notes/hardware notes/legs-seen notes/watched
-need observe/facts observe/members world/disk-find world/md-state world/ramdisk-note
+need config/conf-device core/paths core/text notes/copy-state notes/hardware notes/legs-seen
+need notes/watched observe/facts observe/members world/disk-find world/md-state world/ramdisk-note
 need world/superblock
 
 declare -gA F # the facts: decide/facts.list
@@ -76,6 +76,13 @@ outside_has_members_() {
 		[[ ! -e $SYS/class/block/$leg ]] || MEMBERS_+=${MEMBERS_:+,}$leg
 	done
 	[[ -n $MEMBERS_ ]]
+}
+
+# outside_leg_array I: sets leg.I.array of a leg that is absent.
+outside_leg_array() {
+	local ARRAY
+	conf_device_array "${F[leg.$1.dev]}"
+	F[leg.$1.array]=$ARRAY
 }
 
 outside_leg_superblock() { # I

@@ -166,6 +166,32 @@ readonly ON_TOP=(/dev/drbd/by-res/r0 /dev/drbd/by-res/r0/0 /dev/mapper/fast-cach
 	not below_absent it
 }
 
+@test "a leg that is the device of a configured array is brought up by ramraid, and any other array by mdadm" {
+	local name
+	printf '%s\n' '# mine' 'UUID = "01234567:89abcdef:01234567:89abcdef"' \
+		>"$R/etc/ramraid/below.conf"
+	cp "$R/etc/ramraid/below.conf" "$R/etc/ramraid/md9.conf"
+	sed -i 's/0123/9123/' "$R/etc/ramraid/md9.conf"
+	for name in /dev/md/{below,below1,md9,md9p2} /dev/disk/by-id/md-name-any:below-part3 \
+		/dev/disk/by-id/md-uuid-{01234567:89abcdef:01234567:89abcdef,9123-4567:89abcdef:01234567:89abcdef-part1}; do
+		on_top "$name"
+		below_absent it || fail "$name"
+		[[ $BELOW == *"Bring $name up first (ramraid start "@(below|md9)')' ]] ||
+			fail "$name: $BELOW"
+	done
+	for name in /dev/md/other /dev/md/below.conf /dev/disk/by-id/md-name-below:x \
+		/dev/disk/by-id/md-uuid-1:2:3:4; do
+		on_top "$name"
+		below_absent it || fail "$name"
+		[[ $BELOW == *"Bring $name up first (mdadm --assemble)" ]] || fail "$name: $BELOW"
+	done
+	# Nobody asks about a leg that is there.
+	conf_device_array() { fail "$1"; }
+	mkdir -p "$R/dev/md" && ln -s ../sda "$R/dev/md/below"
+	on_top /dev/md/below
+	not below_absent it
+}
+
 @test "the disk below a leg that is down is left alone, though it is older than the other leg" {
 	sed -i s/events=.*/events=60/ "$R/dev/sda.sb"
 	printf '%s\n' "uuid=$ID" "legs=$b" events=100 ram_slot=0 generation=5 "given=$a" >"$W"
