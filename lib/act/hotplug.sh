@@ -3,9 +3,8 @@
 # act/loop.sh. act/transitions.sh reports what has happened.
 # shellcheck shell=bash
 
-need config/conf config/conf-whose core/act core/paths core/text decide/action decide/health
-need decide/leg notes/legs-seen notes/memory-floor notes/ram-out notes/refusal world/md-state
-need world/ramdisk
+need config/conf core/act core/paths decide/action decide/health decide/leg notes/legs-seen
+need notes/memory-floor notes/ram-out notes/refusal observe/whose world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -48,7 +47,8 @@ hotplug_look() {
 			F["veto.add-leg.$i"]="on this kernel no leg is rebuilt while the array is \
 in use: ${F[kernel.flaw]}"
 		[[ ${F[conf.auto_replace]} != yes || ${F[leg.$i.sb]} != none ]] || {
-			whose=$(conf_whose "${F[leg.$i.node]}" "${F[name]}") || whose=$TEXT_UNKNOWN
+			whose_other "$i"
+			whose=${F[leg.$i.whose]%%$'\n'*}
 			[[ -z $whose ]] || F["veto.add-leg.$i"]="${F[leg.$i.dev]} $whose"
 		}
 		[[ -n ${F[leg.$i.returns]} ]] || continue

@@ -2,8 +2,8 @@
 # "replace" has seen names, and a name leads to whichever device came last.
 # shellcheck shell=bash
 
-need config/conf-whose core/log core/paths core/text notes/hardware notes/legs-seen observe/facts
-need observe/members world/md-state world/stable-name
+need core/log core/paths notes/hardware notes/legs-seen observe/facts observe/members
+need world/md-state world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -15,15 +15,6 @@ membership_whose_bus() {
 	[[ -n ${F[leg.$1.node]} ]] || return 0
 	hardware_of "${F[leg.$1.node]}"
 	F[leg.$1.bus]=${HARDWARE%% *}
-}
-
-# membership_whose_other I: sets leg.I.whose of a disk outside the array to the other array that is
-# configured with it.
-membership_whose_other() {
-	F[leg.$1.whose]=''
-	[[ -z ${F[leg.$1.node]} || -n ${F[leg.$1.state]} ]] ||
-		F[leg.$1.whose]=$(conf_whose "${F[leg.$1.node]}" "${F[name]}") ||
-		F[leg.$1.whose]=$TEXT_UNKNOWN
 }
 
 # membership_whose_loose I: sets leg.I.loose of a disk outside the array to why the disk may be

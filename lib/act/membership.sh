@@ -8,8 +8,8 @@ need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/r
 need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
 need config/conf-need core/act core/cli core/clock core/log core/paths core/text core/uninterrupted
 need decide/health decide/leg decide/membership-plan notes/removals observe/before-look
-need observe/facts observe/look report/progress-line world/disk world/disk-find world/md
-need world/md-state world/stable-name world/superblock
+need observe/facts observe/look observe/whose report/progress-line world/disk world/disk-find
+need world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -80,7 +80,8 @@ membership_facts() { # NAME
 	membership_whose_names
 	for ((i = 0; i < F[members]; i++)); do
 		membership_whose_bus "$i"
-		membership_whose_other "$i"
+		whose_other "$i"
+		whose_line "$i"
 		F[leg.$i.block]=''
 		[[ -z ${F[leg.$i.node]} ]] || F[leg.$i.block]=$(disk_block "${F[leg.$i.node]}")
 		F[leg.$i.leaving]='' F[leg.$i.replaces]='' F[leg.$i.badblocks]=''
@@ -227,7 +228,7 @@ membership_build_() { # NAME I
 	membership_plan_may_build "$2" || {
 		LOOP_ERROR="${F[leg.$2.dev]} is not added: it is \
 ${F[leg.$2.kind]}${F[leg.$2.why]:+, ${F[leg.$2.why]}}${F[leg.$2.loose]:+, ${F[leg.$2.loose]}}\
-${F[leg.$2.whose]:+, and ${F[leg.$2.whose]}}"
+${F[leg.$2.whose]:+, and ${F[leg.$2.whose]/$'\n'/. }}"
 		return 1
 	}
 	witness_update_free_slot || return

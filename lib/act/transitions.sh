@@ -8,8 +8,9 @@
 # the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
 need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
-need core/quantity core/text decide/health decide/leg decide/readd notes/legs-seen notes/ram-out
-need notes/refusal observe/facts observe/look world/disk world/md-state world/ramdisk
+need core/quantity core/text decide/health decide/leg decide/not-ours decide/readd notes/legs-seen
+need notes/ram-out notes/refusal observe/facts observe/look observe/whose world/md-state
+need world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -123,11 +124,10 @@ transitions_write_() { # NAME
 # transitions_leg I: sets LEG to one word on the state of a disk leg (leg_classify), or to occupied:
 # there is no superblock on it, but something else.
 transitions_leg() {
-	local why
 	leg_classify "$1"
 	[[ $LEG == blank ]] || return 0
-	why=$(disk_why_not_free "${F[leg.$1.dev]}") || why=$TEXT_UNKNOWN
-	[[ -z $why ]] || LEG=occupied
+	whose_content "$1"
+	[[ -z ${F[leg.$1.content]} ]] || LEG=occupied
 }
 
 transitions_say_only_() { # NAME yes|no
@@ -201,6 +201,9 @@ transitions_say_leg_() { # NAME I WORD
 	local dev=${F[leg.$2.dev]} auto=${CONF[HOTPLUG]} back="type: ramraid attach $1"
 	local leg="$1: disk leg $dev" whole
 	transitions_whole_ "$1" "$dev"
+	whose_leg "$2"
+	not_ours "$2" "$3" && notify warning disk-refused "$dev" \
+		"$1: the disk at $dev $NOT_OURS. ${NOT_OURS_DO^}" && return
 	case $3 in
 	in_sync) notify notice disk-in-sync "$dev" "$leg is in sync" ;;
 	recovering) notify notice disk-rebuilding "$dev" "$leg is being rebuilt" ;;
@@ -247,19 +250,12 @@ transitions_whole_() { # NAME DEVICE
 	whole="to rebuild all of it: mdadm --zero-superblock $2; ramraid apply $1"
 }
 
-transitions_occupied_() { # DEVICE
-	local why
-	why=$(disk_why_not_free "$1" | paste -sd ' ') || why=$TEXT_UNKNOWN
-	printf '%s\n' "$why"
-}
-
 # Reports a disk that is there and is not taken.
 transitions_say_refused_() { # NAME I WORD
 	local dev=${F[leg.$2.dev]} whole text
 	local leg="$1: disk leg $dev" disk="$1: the disk at $dev"
 	transitions_whole_ "$1" "$dev"
 	case $3 in
-	occupied) text="$disk is not added: $(transitions_occupied_ "$dev")" ;;
 	used) text="$disk is in use by something else" ;;
 	silent)
 		text="$leg is there, but does not answer; see what it waits for (journalctl -k), \
@@ -272,9 +268,6 @@ smartctl -a), then: ramraid attach $1; or, if it is broken: ramraid replace $1 $
 	damaged)
 		text="$leg is there, but its superblock is ${F[leg.$2.sb]}; \
 if it is the right disk, and nothing on it is needed, $whole"
-		;;
-	foreign)
-		text="$disk belongs to another array (${F[leg.$2.uuid]}), and is left alone"
 		;;
 	copy)
 		readd_is_copy "$2"

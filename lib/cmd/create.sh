@@ -126,7 +126,7 @@ create_is_free_() {
 	[[ -z ${OPT[force]-} ]] || why=$(grep -v '^signature: ' < <(printf '%s\n' "$why")) || why=''
 	line=''
 	! disk_find "$1" || line=$(conf_whose "$NODE") || line=$TEXT_UNKNOWN
-	why=$line${why:+${line:+$'\n'}$why}
+	why=${line/$'\n'/. }${why:+${line:+$'\n'}$why}
 	[[ -n $why ]] || return 0
 	while IFS= read -r line; do log_error "$1: $line"; done < <(printf '%s\n' "$why")
 	[[ $why != signature:* ]] ||

@@ -14,13 +14,19 @@ conf_edit_value() {
 }
 
 # conf_edit_elsewhere NAME DISK: prints the drop-in that names the disk; returns 1 when none does.
-conf_edit_elsewhere() {
+conf_edit_elsewhere() { conf_edit_among_ "$2" "$ETC/$1.conf.d"/*.conf; }
+
+# conf_edit_file NAME DISK: prints the file that names the disk, which may be a drop-in; returns 1
+# when none does.
+conf_edit_file() { conf_edit_among_ "$2" "$ETC/$1.conf" "$ETC/$1.conf.d"/*.conf; }
+
+conf_edit_among_() { # DISK FILE…
 	local file line lines VALUE
-	for file in "$ETC/$1.conf.d"/*.conf; do
-		[[ -f $file ]] || continue
+	for file in "${@:2}"; do
+		[[ -f $file && -r $file ]] || continue
 		mapfile -t lines <"$file"
 		for line in "${lines[@]}"; do
-			if ! conf_edit_value "$line" || [[ $VALUE != "$2" ]]; then continue; fi
+			if ! conf_edit_value "$line" || [[ $VALUE != "$1" ]]; then continue; fi
 			printf '%s\n' "$file"
 			return
 		done

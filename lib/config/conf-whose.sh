@@ -6,7 +6,8 @@ need config/conf core/paths world/disk-find
 
 # conf_whose NODE [NAME]: prints why a disk is not free: the configuration of another array than
 # NAME, with another UUID than CONF has, names it, a partition on it, or the disk that it is a
-# partition of. Prints nothing if none does.
+# partition of. Prints a second line with what to do if that array does not need it, or nothing at
+# all if none names it.
 conf_whose() {
 	local other line path NODE
 	while IFS= read -r other; do
@@ -37,8 +38,9 @@ conf_whose_is_() { # NODE NODE
 }
 
 conf_whose_say_() { # NAME KEY PATH
-	local what='a disk leg' go_on='delete that line'
+	local what='a disk leg' go_on="delete that line of $1"
 	[[ $2 == MEMBER ]] || what='the RAM leg' go_on="give $1 another RAM="
-	printf '%s\n' "is $what of the array $1, whose configuration has $2=$3. If nothing of $1 \
-is needed any more: ramraid destroy $1; if $1 goes on without this device: $go_on"
+	printf '%s\n' "is $what of the array $1, whose configuration has $2=$3" \
+		"If nothing of $1 is needed any more: ramraid destroy $1; if $1 goes on without \
+this device: $go_on"
 }

@@ -11,7 +11,8 @@
 # joins at that moment, and would replace the old disk with the rebuilt one by itself, whether or
 # not the record of the legs in sync has been written.
 
-need core/paths decide/action decide/choice decide/health decide/membership-wrong decide/readd
+need core/paths decide/action decide/choice decide/health decide/membership-wrong
+need decide/not-ours decide/readd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -112,7 +113,8 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 	elif membership_plan_may_return_ "$1"; then
 		PLAN+=("put back  $dev$WHERE")
 	elif [[ -n ${F[leg.$1.whose]} ]]; then
-		WRONG+=("$dev: ${F[leg.$1.whose]}")
+		not_ours "$1" foreign
+		WRONG+=("$dev: $NOT_OURS. ${NOT_OURS_DO^}")
 	else
 		membership_wrong_loose "$1" "$dev$WHERE"
 		membership_wrong_disk "$1" "$dev" "$inside"

@@ -2,7 +2,8 @@
 # do; membership-plan.sh asks them. They use only the facts and their arguments.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/health decide/leg decide/readd decide/rescue-way
+need core/paths decide/action decide/health decide/leg decide/not-ours decide/readd
+need decide/rescue-way
 
 declare -gA F # the facts: decide/facts.list
 
@@ -23,16 +24,14 @@ $RESCUE_WAY")
 # membership_wrong_disk I DEV INSIDE: INSIDE is how many disks that are to leave are in the array.
 membership_wrong_disk() {
 	local why=${F[leg.$1.why]} again='then type the same again (or "replace" with --force)'
+	not_ours "$1" "${F[leg.$1.kind]}" ", $again" || :
 	case ${F[leg.$1.kind]} in
 	missing)
 		# A disk that is still missing makes nothing worse; but then no disk may leave.
 		(($3 == 0)) || membership_wrong_missing_ "$1" "$2"
 		;;
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;
-	occupied)
-		WRONG+=("$2: ${why:-it holds something}. If nothing on it is needed any more: \
-wipefs --all $2, $again")
-		;;
+	occupied) WRONG+=("$2: ${why:-it holds something}. ${NOT_OURS_DO^}") ;;
 	damaged)
 		WRONG+=("$2: its superblock is ${F[leg.$1.sb]}. \
 If nothing on it is needed any more: wipefs --all $2, $again")
@@ -45,10 +44,7 @@ or take another disk")
 		WRONG+=("$2: can't be read; see what is wrong with it (journalctl -k; \
 smartctl -a), or take another disk")
 		;;
-	foreign)
-		WRONG+=("$2: belongs to another array (${F[leg.$1.uuid]}). \
-If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
-		;;
+	foreign) WRONG+=("$2: $NOT_OURS. ${NOT_OURS_DO^}") ;;
 	copy)
 		readd_is_copy "$1"
 		WRONG+=("$2: has the device UUID of $ORIGINAL, which is in the array: \

@@ -3,8 +3,8 @@
 # decide/action.sh does; leg.ram.* describe the device while it is in no array of ours.
 # shellcheck shell=bash
 
-need core/paths decide/choice decide/give-up decide/histories decide/leg decide/readd
-need decide/strangers
+need core/paths decide/choice decide/give-up decide/histories decide/leg decide/not-ours
+need decide/readd decide/strangers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -191,13 +191,11 @@ so all of it is rebuilt"
 else's: ${F[leg.ram.moved]}. If you have moved it there yourself: rm $STATE/${F[name]}.hardware; \
 ramraid attach ${F[name]}"
 		;;
-	damaged)
-		choice_is 'done' "there is no RAM leg: the superblock of $dev is damaged; \
-if nothing on it is needed: wipefs --all $dev; ramraid attach ${F[name]}"
-		;;
-	foreign)
-		choice_is 'done' "there is no RAM leg: $dev belongs to another array \
-(${F[leg.ram.uuid]}); if nothing on it is needed: $wiped"
+	damaged | foreign)
+		not_ours ram "$DEVICE" || NOT_OURS="has a superblock that is damaged" \
+			NOT_OURS_DO+="; or, if nothing on it is needed: wipefs --all $dev; \
+ramraid attach ${F[name]}"
+		choice_is 'done' "there is no RAM leg: $dev $NOT_OURS. ${NOT_OURS_DO^}"
 		;;
 	own)
 		choice_is 'done' "there is no RAM leg: $dev (events ${F[leg.ram.events]}) may hold \

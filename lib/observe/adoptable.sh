@@ -345,5 +345,5 @@ number?), so a configuration can't name it"
 	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: ${why//$'\n'/; }"
 	disk_find "${CONF[RAM]}" || return 0
 	why=$(conf_whose "$NODE" "$NAME") || why=$TEXT_UNKNOWN
-	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: $why"
+	[[ -z $why ]] || adoptable_wrong "${CONF[RAM]}: ${why/$'\n'/. }"
 }

@@ -322,6 +322,7 @@ readonly FACTS_BLANK_LEG='
 	raid_disks level recovery dirty size sectors member_uuid joined left_with noted elsewhere
 	moved alien removed returns stat errors kind why block badblocks holds dropin force is_ram
 	leaving replaces bus loose whose array
+	line content
 '
 
 # facts_blank MEMBERS: makes F the facts of an array with so many configured legs, of which nothing

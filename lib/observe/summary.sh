@@ -143,12 +143,13 @@ summary_past() {
 # this boot; F[unit.text], the last status line of the array's unit; F[root]; and who has taken the
 # RAM leg out of the running array (ram_out_facts). After summary_array.
 summary_detail() {
-	need notes/legs-seen notes/memory-floor world/systemd
+need notes/legs-seen notes/memory-floor observe/before-look observe/whose world/systemd
 	ram_out_facts
 	F[root]=yes F[unit.text]=''
 	((EUID == 0)) || F[root]=no
 	[[ $STATUS_WORD != misconfigured ]] || return 0
 	summary_past
 	legs_seen_look
+	whose_look
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

@@ -2,7 +2,8 @@
 # the facts.
 # shellcheck shell=bash
 
-need core/paths core/text decide/action decide/health decide/leg decide/readd decide/rescue-way
+need core/paths core/text decide/action decide/health decide/leg decide/not-ours decide/readd
+need decide/rescue-way
 
 declare -gA F # the facts: decide/facts.list
 
@@ -234,7 +235,9 @@ advice_lost_leg() { # I
 		blank="mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
 	leg_classify "$1"
 	[[ $ADVICE_BLIND == no || $LEG == @(recovering|faulty|silent|used) ]] || LEG=unseen
+	! not_ours "$1" "$LEG" || LEG=''
 	case $LEG in
+	'') ADVICE_ACTION="$dev $NOT_OURS. ${NOT_OURS_DO^}" ;;
 	recovering) ADVICE_ACTION="nothing; to wait until it is whole: ramraid wait ${F[name]}" ;;
 	silent)
 		ADVICE_ACTION="$dev does not answer; see what it waits for (journalctl -k), \

@@ -290,7 +290,7 @@ db() {
 		for name in /dev/sda /dev/disk/by-id/ata-A /dev/disk/by-id/wwn-A; do
 			refused 4 "$name: is a disk leg of the array db, whose configuration has \
 MEMBER=/dev/disk/by-id/ata-A. If nothing of db is needed any more: ramraid destroy db; if db goes on \
-without this device: delete that line" --yes --force data "$name"
+without this device: delete that line of db" --yes --force data "$name"
 			refused 4 'is a disk leg of the array db' --dry-run data "$name"
 			refute_output -p 'add --force'
 		done

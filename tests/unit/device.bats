@@ -234,9 +234,16 @@ copy of the other"
 	decides 'done' whole-2 ram:none failed.make-ram='it holds ext4'
 	because 'it holds ext4'
 	decides 'done' whole-2 ram:uuid=other
-	because 'belongs to another array (other); if nothing on it is needed: mdadm --zero-superblock'
+	because "$NVME belongs to another array (other), and is left alone. Give data another RAM= in \
+$ETC/data.conf, then: ramraid attach data; or, if nothing of that one is needed any more: mdadm \
+--zero-superblock $NVME; ramraid attach data"
 	decides 'done' whole-2 ram:corrupt
 	because 'is damaged'
+	for row in ram:uuid=other ram:corrupt; do
+		decides 'done' whole-2 "$row" leg.ram.whose=$'is the RAM leg of the array db\nIf so'
+		because "$NVME is the RAM leg of the array db. Give data another RAM="
+		[[ $WHY != *@(zero-superblock|wipefs)* ]] || fail "$WHY"
+	done
 	decides 'done' whole-2 ram:in=dm-3
 	because 'in use by dm-3'
 	decides 'done' whole-2 ram:none array.degraded=0

@@ -641,7 +641,7 @@ attach data"
 	conf_load data && before_look_configured data && facts_observe
 	CONF[AUTO_REPLACE]=yes CONF[HOTPLUG]=yes
 	hotplug_facts
-	F[leg.1.sb]=none F[leg.1.in]=''
+	F[leg.1.sb]=none F[leg.1.in]='' F[leg.1.state]=''
 	hotplug_look
 	[[ ! -v F[veto.add-leg.1] ]] || fail "${F[veto.add-leg.1]}"
 	printf 'UUID=5555\nMEMBER=/dev/disk/by-id/ata-B\nRAM=auto\n' >"$R/etc/ramraid/db.conf"

@@ -123,7 +123,7 @@ data: nothing was changed (--dry-run)'
 	refused 4 'its blocks of 4096 bytes' replace --force --yes data "$B" "$C"
 	echo 512 >"$R/sys/class/block/sdc/queue/logical_block_size"
 	echo ext4 >"$R/dev/sdc"
-	refused 4 'signature: it holds ext4. If nothing on it is needed any more: wipefs' replace \
+	refused 4 'signature: it holds ext4. Take another disk; or, if nothing on it is needed any more: wipefs' replace \
 		--yes data "$B" "$C"
 	echo '31 1 8:32 / /mnt rw - ext4 /dev/sdc rw' >"$R/proc/1/mountinfo"
 	echo 8:32 >"$R/sys/class/block/sdc/dev"
@@ -206,8 +206,8 @@ data: nothing was changed (--dry-run)'
 	for text in ext4 ''; do
 		echo "$text" >"$R/dev/sdc"
 		printf '%s\n' "UUID=$db" "MEMBER=$C" >"$R/etc/ramraid/db.conf"
-		refused 4 "$C: is a disk leg of the array db, whose configuration has MEMBER=$C. If \
-nothing of db is needed any more: ramraid destroy db" replace --force --yes data "$B" /dev/sdc
+		refused 4 "$C: is a disk leg of the array db, whose configuration has MEMBER=$C. \
+Take another disk. If nothing of db is needed any more: ramraid destroy db" replace --force --yes data "$B" /dev/sdc
 		conf "UUID=$ID" "MEMBER=$B" "MEMBER=/dev/disk/by-id/ata-A" "MEMBER=$C"
 		refused 4 "$C: is a disk leg of the array db" apply --yes data
 		conf "UUID=$ID" "MEMBER=$B" MEMBER=/dev/disk/by-id/ata-A

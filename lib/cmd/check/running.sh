@@ -5,8 +5,9 @@
 need cmd/check/findings cmd/check/foreign-start cmd/check/legs cmd/check/record config/conf
 need core/paths core/text decide/action decide/below decide/health decide/leg decide/leg-alone
 need decide/rescue-way decide/strangers notes/legs-seen notes/memory-floor notes/ram-out
-need observe/all-disks observe/before-look report/advice world/disk world/md world/md-state
-need world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name world/systemd
+need observe/all-disks observe/before-look observe/whose report/advice world/disk world/md
+need world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -29,6 +30,7 @@ ${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" "$RESCUE_ACTION"
 		return
 	fi
 	legs_seen_look
+	whose_look
 	check_running_twin
 	check_running_legs
 	check_running_ram_leg
