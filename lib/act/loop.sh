@@ -305,8 +305,7 @@ loop_watch_sync() {
 		# A run of ramraid that was killed has left it so.
 		log_warning "${F[name]}: its sync_action is frozen, so md rebuilds nothing; \
 setting it to idle"
-		md_thaw_left "${F[array.md]}" ||
-			F[failed.rebuild]='its sync_action is frozen'
+		md_thaw_left "${F[array.md]}" || F[failed.rebuild]='its sync_action is frozen'
 		loop_idle_=''
 	else
 		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: \
@@ -327,8 +326,7 @@ loop_end_() {
 	loop_speed system
 	if [[ $OUTCOME == whole ]]; then
 		clock
-		log_notice "${F[name]}: whole after \
-$(quantity_show_seconds $((NOW - LOOP_STARTED)))"
+		log_notice "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
 		systemd_ready "whole: $(loop_legs_)"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; \

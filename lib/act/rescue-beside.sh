@@ -40,8 +40,8 @@ rescue_beside_find() {
 
 # rescue_beside_todo FOLDER: prints what to do with such an image.
 rescue_beside_todo() {
-	local back="cp $1/$RESCUE_RECORD $STATE/${F[name]}.rescue; ramraid stop ${F[name]}; \
-ramraid restore ${F[name]}"
+	local back="cp $1/$RESCUE_RECORD $STATE/${F[name]}.rescue && \
+ramraid stop ${F[name]} && ramraid restore ${F[name]}"
 	[[ ${CONF[ROOT]-no} != yes ]] ||
 		back='use a rescue system (ROOT FILE SYSTEM in ramraid-restore(8))'
 	printf '%s\n' "to put it back: $back; if nothing in it is needed: rm -r $1"
