@@ -326,7 +326,8 @@ loop_end_() {
 	loop_speed system
 	if [[ $OUTCOME == whole ]]; then
 		clock
-		log_notice "${F[name]}: whole after $(quantity_show_seconds $((NOW - LOOP_STARTED)))"
+		log_notice "${F[name]}: whole after \
+$(quantity_show_seconds $((NOW - LOOP_STARTED)))"
 		systemd_ready "whole: $(loop_legs_)"
 	elif [[ ${F[ram.state]} == in_sync ]]; then
 		log_error "${F[name]}: reads come from memory, but the mirror is not whole: $WHY; \

@@ -1,7 +1,7 @@
 # The observing ring, for verbs that only show: what an array is, what its legs have done, and which
-# verb has begun and has not ended. For an array that is not
-# whole, it also finds one word for what is wrong, and what takes longer to find out. The look that
-# every verb takes is in observe/facts.sh.
+# verb has begun and has not ended. For an array that is not whole, it also finds one word for what
+# is wrong, and what takes longer to find out. The look that every verb takes is in
+# observe/facts.sh.
 # shellcheck shell=bash
 
 need config/conf core/lock core/log core/paths decide/health notes/adopted notes/ram-out
@@ -143,7 +143,7 @@ summary_past() {
 # this boot; F[unit.text], the last status line of the array's unit; F[root]; and who has taken the
 # RAM leg out of the running array (ram_out_facts). After summary_array.
 summary_detail() {
-need notes/legs-seen notes/memory-floor observe/before-look observe/whose world/systemd
+	need notes/legs-seen notes/memory-floor observe/before-look observe/whose world/systemd
 	ram_out_facts
 	F[root]=yes F[unit.text]=''
 	((EUID == 0)) || F[root]=no
