@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 
 need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths core/text
-need core/uninterrupted decide/give-up decide/health notes/contents notes/legs-seen notes/witness
-need world/disk world/disk-find world/md world/md-format world/md-hold world/md-links world/md-state
-need world/ramdisk-note world/superblock
+need core/uninterrupted decide/give-up decide/health decide/unbuilt notes/contents notes/legs-seen
+need notes/witness world/disk world/disk-find world/md world/md-format world/md-hold world/md-links
+need world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -166,11 +166,15 @@ To have both: ramraid detach %s; ramraid attach %s\n" \
 			$((16#${mine[40]})) "${F[name]}" "${F[name]}"
 }
 
+# What md has not rebuilt in this run is not put back again in it: md would fail at the same block.
 disk_legs_remove_leg() { # I
 	md_remove "${F[array.md]}" "${F[leg.$1.node]}" || {
 		LOOP_ERROR="md does not release ${F[leg.$1.dev]}"
 		return 1
 	}
+	[[ ${F[leg.$1.state]} == recovering && -v F["failed.rebuild"] ]] || return 0
+	F["failed.readd.$1"]=${F["failed.rebuild"]} F["failed.add-leg.$1"]=${F["failed.rebuild"]}
+	unbuilt_is_out "leg.$1"
 }
 
 disk_legs_remove_gone() { # NODE

@@ -3,8 +3,9 @@
 # act/loop.sh. act/transitions.sh reports what has happened.
 # shellcheck shell=bash
 
-need config/conf core/act core/paths decide/action decide/health decide/leg notes/legs-seen
-need notes/memory-floor notes/ram-out notes/refusal observe/whose world/md-state world/ramdisk
+need config/conf config/conf-whose core/act core/paths core/text decide/action decide/health
+need decide/leg decide/unbuilt notes/legs-seen notes/memory-floor notes/ram-out notes/refusal
+need observe/whose world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -142,14 +143,20 @@ others=${F[array.strangers]} ram=${F[ram.node]}:${F[ram.state]}"
 }
 
 # hotplug_is_due NAME: is there something to do that has not already been tried with the same disks?
-# Call it after facts_observe and hotplug_facts.
+# The worker finds out whether md has given up the rebuild of a member that has no slot. Call it
+# after facts_observe and hotplug_facts.
 hotplug_is_due() {
-	local tried=''
 	action_choose
-	[[ $ACTION != @(done|refuse|wait-sync|wait-copy) ]] || return 1
+	[[ $ACTION != wait-sync ]] || unbuilt_is_there || return 1
+	[[ $ACTION != @(done|refuse|wait-copy) ]] && ! hotplug_was_tried "$1"
+}
+
+# hotplug_was_tried NAME: could nothing more be done when the disks were as they are now?
+hotplug_was_tried() {
+	local tried='' HOTPLUG_PRINT
 	hotplug_print
 	{ read -r tried <"$RUN/$1.tried"; } 2>/dev/null || :
-	[[ $HOTPLUG_PRINT != "$tried" ]]
+	[[ $HOTPLUG_PRINT == "$tried" ]]
 }
 
 # hotplug_tried NAME [PRINT]: notes that nothing more could be done in the state PRINT (from

@@ -4,8 +4,8 @@
 # killed, a person types the same command again.
 # shellcheck shell=bash
 
-need act/disk-legs act/left-check act/loop act/membership-whose act/notify act/ram-leg
-need act/transitions act/whole-since act/witness-update config/conf config/conf-edit
+need act/disk-legs act/left-check act/loop act/membership-stall act/membership-whose act/notify
+need act/ram-leg act/transitions act/whole-since act/witness-update config/conf config/conf-edit
 need config/conf-need core/act core/cli core/clock core/log core/paths core/text core/uninterrupted
 need decide/health decide/leg decide/membership-plan notes/removals observe/before-look
 need observe/facts observe/look observe/whose report/progress-line world/disk world/disk-find
@@ -153,9 +153,7 @@ membership_all() {
 			[[ ${F[array.sync]} != check ]] || left_check_end
 			[[ ! -t 2 ]] || { shown=yes && progress_line; }
 			[[ ${F[array.sync]} == idle ]] || idle=''
-			! clock_stalls idle "$LOOP_STALL" ||
-				die "$1: md does not rebuild it; see the kernel's messages: \
-journalctl -k -g md"
+			! clock_stalls idle "$LOOP_STALL" || membership_stall "$1"
 			sleep "$LOOP_LOOK"
 			continue
 		fi

@@ -4,14 +4,17 @@
 # shellcheck shell=bash
 
 need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity
-need notes/copy-state notes/memory-floor notes/ram-out observe/facts world/md world/md-state
-need world/ramdisk world/ramdisk-note
+need decide/unbuilt notes/copy-state notes/memory-floor notes/ram-out observe/facts world/md
+need world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
 ram_leg_drop() {
+	local unbuilt='' was=${F[ram.state]}
 	if [[ -n ${F[ram.full]} ]]; then
 		ram_leg_is_full_ || return
+	elif [[ $was == recovering && -v F["failed.rebuild"] ]]; then
+		unbuilt=${F["failed.rebuild"]}
 	elif [[ ${F[ram.state]} == recovering ]]; then
 		# It is taken out on purpose, so this start does not make it again.
 		F["failed.make-ram"]=$WHY
@@ -22,7 +25,27 @@ ram_leg_drop() {
 		LOOP_ERROR='mdadm could not remove it'
 		return 1
 	}
+	[[ -z $unbuilt ]] || ram_leg_is_unbuilt_ "$unbuilt"
+	[[ $was != recovering ]] || ram_leg_forget_
 	ramdisk_drop "${F[name]}"
+}
+
+# A leg that was only partly filled is out. A device keeps what it holds: without a superblock,
+# nobody can put it back by the bitmap, which does not have what was never copied.
+ram_leg_forget_() {
+	unbuilt_is_out ram
+	[[ -z ${F[leg.ram.dev]} ]] || md_wipe "${F[ram.node]}" ||
+		log_warning "${F[name]}: the superblock of ${F[leg.ram.dev]}, which is only partly \
+filled, could not be removed; to do that: mdadm --zero-superblock ${F[leg.ram.dev]}"
+}
+
+# md has given up the rebuild of the RAM leg, or does not begin it (WHY). What this run has filled
+# is not filled again, because md would fail at the same block. A run that only found it tries once
+# more: a disk may have come back that has the block.
+ram_leg_is_unbuilt_() { # WHY
+	ram_leg_count
+	[[ -z ${LOOP_REBUILT-} || -v F["failed.make-ram"] ]] || F["failed.make-ram"]=$1
+	[[ ! -v F["failed.make-ram"] ]] || LOOP_NO_RAM=${F["failed.make-ram"]}
 }
 
 # The RAM leg has reached its limit (RAM_LIMIT=), and would reach it again. So nothing makes it

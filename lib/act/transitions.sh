@@ -169,7 +169,7 @@ kind of RAM: ramraid attach $1"
 blocks that md could not write to the disk legs: these are LOST, and can't be read. To see which \
 disks: ramraid check $1. Restore what was there from a backup"
 		if [[ ${CONF[HOTPLUG]} == yes && -z ${F[kernel.flaw]} ]] &&
-			ramdisk_may_try "$1"; then
+			ramdisk_may_try "$1" && ! hotplug_was_tried "$1"; then
 			notify warning ram-lost '' "$1: the RAM leg has failed, \
 and reads are as slow as the disks; it is rebuilt"
 		else

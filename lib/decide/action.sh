@@ -10,7 +10,7 @@
 # sets GATE and GATE_WHY.
 
 need core/paths decide/below decide/choice decide/health decide/leg decide/ram-device decide/readd
-need decide/rescue-way decide/safe-start
+need decide/rescue-way decide/safe-start decide/unbuilt
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -26,10 +26,10 @@ declare -gA F # the facts; not emptied: this file may be loaded after a look
 #   write-mostly I    keep reads off disk leg I
 #   readd I           put a returned disk leg back, by bitmap
 #   wait-sync         md is resyncing or recovering
-#   remove-leg I      take out a disk leg that md has given up
+#   remove-leg I      take out a disk leg that md has given up, or does not rebuild
 #   remove-gone NODE  take out a member whose device is gone
 #   add-leg I         have md build a disk leg as a whole
-#   drop-ram          take a failed ramdisk out
+#   drop-ram          take out a RAM leg that has failed, or that md does not rebuild
 #   make-ram, add-ram
 #   copy-ram          begin to fill the ramdisk from all disk legs
 #   wait-copy         wait for that to finish
@@ -100,6 +100,7 @@ configured is ${F[conf.write_behind]}" "${F[conf.write_behind]}"
 		choice_is write-mostly "${F[leg.$i.dev]} is not marked write-mostly" "$i"
 		return
 	done
+	unbuilt_next || return 0
 	if [[ ${F[array.sync]} == resync || ${F[array.pending]} == yes ]]; then
 		choice_is wait-sync 'the disk legs are being made equal after an unclean stop'
 		! choice_barred rebuild ||

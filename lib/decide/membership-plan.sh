@@ -11,8 +11,8 @@
 # joins at that moment, and would replace the old disk with the rebuilt one by itself, whether or
 # not the record of the legs in sync has been written.
 
-need core/paths decide/action decide/choice decide/health decide/membership-wrong
-need decide/not-ours decide/readd
+need core/paths decide/action decide/choice decide/health decide/membership-wrong decide/not-ours
+need decide/readd decide/unbuilt
 
 declare -gA F # the facts: decide/facts.list
 
@@ -159,6 +159,10 @@ membership_plan_work_() {
 		choice_is wait-sync "md is at work (${F[array.sync]})"
 	elif [[ ${F[array.pending]} == yes ]]; then
 		choice_is wait-sync 'a resync is due'
+	elif [[ ${F[ram.state]} == recovering ]]; then
+		# If md has given that up, the RAM leg must not be there when a disk joins
+		# (decide/unbuilt.sh).
+		choice_is wait-sync 'the RAM leg is being rebuilt'
 	else
 		for ((i = 0; i < F[members]; i++)); do
 			[[ ${F[leg.$i.state]} == recovering && ${F[leg.$i.leaving]} != yes ]] ||
@@ -171,8 +175,8 @@ membership_plan_work_() {
 	return 1
 }
 
-# Takes out members whose device is gone, and disks that are to leave and that md has given up, as
-# long as some leg is in sync.
+# Takes out members whose device is gone, and disks that are to leave and that md has given up or
+# does not rebuild, as long as some leg is in sync.
 membership_plan_gone_() {
 	local i node
 	health_disk_in_sync || [[ ${F[ram.state]} == in_sync ]] || return 0
@@ -181,7 +185,8 @@ membership_plan_gone_() {
 		return 1
 	done
 	for ((i = 0; i < F[members]; i++)); do
-		[[ ${F[leg.$i.state]} == faulty && ${F[leg.$i.leaving]} == yes ]] || continue
+		[[ ${F[leg.$i.leaving]} == yes ]] || continue
+		[[ ${F[leg.$i.state]} == faulty ]] || unbuilt_has_no_slot "leg.$i" || continue
 		choice_is remove-leg "md has given up ${F[leg.$i.dev]}, which is leaving" "$i"
 		return 1
 	done

@@ -71,6 +71,37 @@ write /etc/ramraid/data.conf'*--add*sdc*--remove*sdb*'write /etc/ramraid/data.co
 	[[ $(<"$MD/sync_max") == max ]]
 }
 
+@test "apply takes out a RAM leg whose rebuild md has given up before a disk joins, and goes on without it" {
+	local joins
+	echo "5000.12 9000.00" >"$R/proc/uptime"
+	for joins in '--re-add /dev/sdb' '--add /dev/sdc'; do
+		[[ $joins != *sdc ]] || conf "UUID=$ID" "$(by_id A C)"
+		leaves sdb
+		joins rd0 spare none
+		joins sda in_sync,write_mostly 1
+		put degraded 2
+		echo rapiddisk rd0 102400 9 used >"$R/run/ramraid/data.ram"
+		rm -f "$BATS_TEST_TMPDIR/calls"
+		verb apply --yes data
+		assert_success
+		assert_output -p 'the RAM leg is taken out: md does not rebuild it'
+		assert_output -p 'to add one: ramraid attach data'
+		[[ $(steps) == *'--remove /dev/rd0'*"$joins"* && ! -e $MD/dev-rd0 ]] ||
+			fail "$(steps)"
+	done
+	# It stays: nothing joins.
+	leaves sdb
+	leaves sdc
+	joins rd0 spare none
+	conf "UUID=$ID" "$(by_id A D)"
+	rm "$BATS_TEST_TMPDIR/calls"
+	FAILS='mdadm --manage /dev/md127 --remove'
+	verb apply --yes data
+	assert_failure 1
+	assert_output -p 'could not remove it'
+	[[ $(steps) != *'--add'* ]] || fail "$(steps)"
+}
+
 @test "apply replaces all disks, and the order of the MEMBER lines does not matter" {
 	conf "UUID=$ID" "$(by_id D C)"
 	verb apply --yes data
@@ -247,6 +278,11 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides thaw "${in_it[@]}" leg.2.state=recovering array.sync=frozen
 	decides wait-sync "${in_it[@]}" leg.2.state=recovering array.sync=recover leg.0.leaving=yes
 	decides wait-sync "${in_it[@]}" leg.2.state=recovering leg.0.leaving=yes
+	# What md does not rebuild is out before anything joins.
+	decides wait-sync array.slots=4 ram.state=recovering ram.slot=none
+	decides wait-sync array.slots=4 leg.2.kind=returned ram.state=recovering ram.slot=none
+	decides 'remove-leg 1' array.slots=4 leg.1.leaving=yes leg.1.state=recovering leg.1.slot=none
+	decides wait-sync array.slots=4 leg.1.leaving=yes leg.1.state=recovering leg.1.slot=none array.sync=recover
 	decides wait-sync "${in_it[@]}" array.sync=check leg.0.leaving=yes
 	decides wait-sync "${in_it[@]}" array.pending=yes leg.0.leaving=yes
 	# Nobody leaves before all are good.

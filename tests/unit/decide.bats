@@ -609,8 +609,40 @@ the primary read it; see: drbdadm role data)"
 		because 'no memory'
 	done
 	decides 'done' whole-2 ram.state=attached 'failed.add-ram=refused'
-	decides 'done' whole-2 ram.state=recovering 'failed.rebuild=md does not rebuild it'
+	decides 'done' whole-2 ram.state=recovering 'failed.rebuild=md does not rebuild it' array.sync=frozen
 	because 'md does not rebuild it'
+}
+
+@test "running: a RAM leg that md does not rebuild is taken out before anything joins" {
+	local unbuilt=(ram.state=recovering ram.slot=none array.degraded=2 'failed.rebuild=md does not rebuild it')
+	decides drop-ram whole-2 "${unbuilt[@]}"
+	because 'md does not rebuild it'
+	decides drop-ram whole-2 "${unbuilt[@]}" 1:returned
+	decides drop-ram whole-2 "${unbuilt[@]}" 1:none mend=yes conf.auto_replace=yes
+	decides drop-ram whole-2 "${unbuilt[@]}" array.pending=yes
+	# While it can't be taken out, nothing joins.
+	decides 'done' whole-2 "${unbuilt[@]}" 1:returned failed.drop-ram=busy
+	because 'busy'
+	because 'md does not rebuild it'
+	decides 'done' whole-2 "${unbuilt[@]}" 1:none mend=yes conf.auto_replace=yes failed.drop-ram=busy
+	# It is out.
+	decides 'readd 1' whole-2 1:returned ram.state=none ram.node= ram.slot= array.degraded=2 failed.make-ram=no
+	decides 'done' whole-2 ram.state=none ram.node= ram.slot= 'failed.make-ram=md does not rebuild it'
+	because 'there is no RAM leg: md does not rebuild it'
+}
+
+@test "running: a disk leg that md does not rebuild, and that has no slot, is taken out before anything joins" {
+	local unbuilt=(leg.1.state=recovering leg.1.slot=none 'failed.rebuild=md does not rebuild it')
+	decides 'remove-leg 1' whole-2 "${unbuilt[@]}"
+	decides 'remove-leg 1' whole-2 "${unbuilt[@]}" ram.state=none
+	decides 'remove-leg 1' whole-2 "${unbuilt[@]}" 0:returned
+	decides drop-ram whole-2 "${unbuilt[@]}" ram.state=recovering
+	decides 'done' whole-2 "${unbuilt[@]}" 0:returned failed.remove-leg.1=busy
+	because busy
+	# md may still be about to begin, or is at work on something else.
+	decides wait-sync whole-2 leg.1.state=recovering leg.1.slot=none
+	decides wait-sync whole-2 leg.1.state=recovering leg.1.slot=none 0:returned
+	decides 'done' whole-2 "${unbuilt[@]}" array.sync=frozen
 }
 
 @test "running: a faulty ramdisk that can't be taken out ends the start" {

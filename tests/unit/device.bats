@@ -741,6 +741,20 @@ loop() {
 		fail "$(calls)"
 }
 
+@test "loop: a RAM leg device whose rebuild md gives up is taken out, and keeps no superblock" {
+	loop
+	fake_clock
+	echo '5000.12 9000.00' >"$R/proc/uptime"
+	mkdir -p "$R/run/ramraid"
+	facts_observe() { F[ram.state]=$RAM F[ram.slot]=none F[copy.state]=none F[array.sync]=idle; }
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	md_drop() { called drop "$@" && RAM=none; }
+	loop_run data
+	[[ $(calls) == $'readd nvme0n1\nnote data nvme0n1\ndrop md127 nvme0n1\nzero nvme0n1' ]] ||
+		fail "$(calls)"
+	[[ ${F["failed.make-ram"]} == 'md does not rebuild it'* ]]
+}
+
 @test "loop: if md refuses the re-add, the RAM leg device is wiped and rebuilt in full" {
 	loop
 	md_readd() { called readd "$2" && return 1; }

@@ -81,6 +81,22 @@ refused() {
 	refused 'md does not release sdb, whose device is gone' disk_legs_remove_gone sdb
 }
 
+@test "a disk leg that md does not rebuild is taken out, and is not put back by the same run" {
+	md_remove() { called remove "$@"; }
+	F[leg.0.state]=faulty F[leg.0.slot]=none F[ram.state]=none
+	F[failed.rebuild]='md does not rebuild it'
+	disk_legs_remove_leg 0
+	[[ ! -v F["failed.readd.0"] && ! -v F["failed.add-leg.0"] && -v F["failed.rebuild"] ]]
+	F[leg.0.state]=recovering F[leg.1.state]=recovering F[leg.1.slot]=none
+	disk_legs_remove_leg 0
+	[[ ${F["failed.readd.0"]} == 'md does not'* && ${F["failed.add-leg.0"]} == 'md does not'* ]]
+	# As long as there is another one, nothing else is waited for.
+	[[ -v F["failed.rebuild"] ]]
+	F[leg.0.state]=''
+	disk_legs_remove_leg 1
+	[[ -v F["failed.readd.1"] && ! -v F["failed.rebuild"] ]]
+}
+
 @test "a leg that md has taken back is no longer in the record with its event count when it left" {
 	local one=aaaaaaaa-0000-0000-0000-000000000001 two=aaaaaaaa-0000-0000-0000-000000000002
 	bits_own() { :; }

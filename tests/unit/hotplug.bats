@@ -237,6 +237,36 @@ systemctl() {
 	[[ $(started) == 2 ]]
 }
 
+@test "a member without a slot while md is idle starts the worker, once for the same disks" {
+	disks
+	member rd0 spare none
+	look
+	[[ $(started) == 1 ]]
+	conf_load data && before_look_configured data && facts_observe && hotplug_tried data
+	look
+	[[ $(started) == 1 ]]
+	# It is being rebuilt.
+	rm "$R/run/ramraid/data.tried"
+	echo recover >"$M/sync_action"
+	look
+	[[ $(started) == 1 ]]
+	echo idle >"$M/sync_action"
+	member rd0 in_sync 0
+	member sdb spare,write_mostly none
+	look
+	[[ $(started) == 2 ]]
+}
+
+@test "a RAM leg that has left is not said to be rebuilt if that has been tried in vain" {
+	disks
+	look
+	rm -r "$M/dev-rd0" "$R/run/ramraid/data.ram"
+	conf_load data && before_look_configured data && facts_observe && hotplug_tried data
+	look
+	says 'the RAM leg has failed, .*; to rebuild it: ramraid attach data'
+	[[ $(started) == 0 ]]
+}
+
 @test "a disk that returns during the worker's last look counts as not tried" {
 	disks
 	look

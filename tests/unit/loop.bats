@@ -386,14 +386,63 @@ assembles() {
 	local leg
 	observe() {
 		F[$leg]=recovering SECONDS=$((SECONDS + 5))
+		[[ $(calls) != *drop* ]] || F[ram.state]=none
 		((LOOKS < 100)) || { called 'never ends' && F[$leg]=in_sync; }
 	}
+	action make_ram 1
+	echo '5000.12 9000.00' >"$R/proc/uptime"
+	mkdir -p "$R/run/ramraid"
 	for leg in ram.state leg.1.state; do
 		LOOKS=0
 		drives 0
 		[[ $(calls) != *never* ]] || fail "$leg: waits for ever"
 		rm "$BATS_TEST_TMPDIR/calls"
 	done
+}
+
+# gives_up MODE: a run of the loop in which md gives up each rebuild of the RAM leg. BEGINS is how
+# the RAM leg is found; with B=returned, disk B comes back.
+gives_up() {
+	local word
+	fake_clock
+	echo '5000.12 9000.00' >"$R/proc/uptime"
+	mkdir -p "$R/run/ramraid"
+	declare -gA CONF=([WAIT_TIMEOUT]=30min [MEMBER_TIMEOUT]=30s [HOTPLUG]=yes [AUTO_REPLACE]=no)
+	action make_ram 0
+	ram_leg_add() { called add_ram && LOOP_REBUILT=yes; }
+	disk_legs_readd() { called readd "$@"; }
+	sleep() { SECONDS=$((SECONDS + 5)); }
+	observe() {
+		word=$(calls | grep -v -e witness -e '^drop' | tail -n 1)
+		F[array.sync]=idle F[array.degraded]=1 F[leg.1.state]=in_sync F[leg.1.in]=md127
+		[[ ${B-} != returned || $(calls) == *readd* ]] || {
+			back 1
+			F[array.degraded]=2
+		}
+		F[ram.node]=rd0 F[ram.slot]=none F[ram.state]=recovering
+		case $word in
+		'') F[ram.state]=${BEGINS-recovering} ;;
+		make_ram*) F[ram.state]=attached ;;
+		add_ram*) ;;
+		*) F[ram.state]=none F[ram.slot]='' F[ram.node]='' ;;
+		esac
+	}
+	loop_run data "$@" 2>"$BATS_TEST_TMPDIR/log"
+}
+
+@test "a RAM leg whose rebuild md gives up is taken out, counts as failed, and is not made again by the same start" {
+	BEGINS=attached
+	gives_up no
+	did $'add_ram\ndrop md127 rd0\nramdisk_drop data\nwitness\nend there is no RAM leg: md does not rebuild it; see the kernel\'s messages: journalctl -k -g md'
+	[[ $LOOP_NO_RAM == 'md does not rebuild it'* ]] || fail "$LOOP_NO_RAM"
+	[[ $(wc -l <"$R/run/ramraid/data.failures") == 1 ]]
+}
+
+@test "a RAM leg whose rebuild md gave up earlier is taken out, then a returned disk is put back, then it is tried once more" {
+	B=returned
+	gives_up mend
+	did $'witness\ndrop md127 rd0\nramdisk_drop data\nreadd 1\nmake_ram\nadd_ram\ndrop md127 rd0\nramdisk_drop data\nwitness\nend there is no RAM leg: md does not rebuild it; see the kernel\'s messages: journalctl -k -g md'
+	[[ $(wc -l <"$R/run/ramraid/data.failures") == 2 ]]
 }
 
 @test "release: the RAM leg stays while it is the only good copy and nothing is being rebuilt" {

@@ -274,6 +274,12 @@ others are in sync"
 	assert_output -p 'md does not rebuild it'
 	assert_output -p "To go on: ramraid replace data $B $C"
 	[[ $(<"$MD/dev-sdb/state") == in_sync,write_mostly && $(<"$MD/sync_action") == idle ]]
+	# The next disk that joins would have md try it again, without what was never copied.
+	[[ ! -e $MD/dev-sdc ]]
+	REBUILD=good
+	verb replace --yes data "$B" "$C"
+	assert_success
+	is_whole A C
 }
 
 @test "a replace that has not ended can be reversed: the old disk stays, and the new one is given up" {
