@@ -3,7 +3,7 @@
 # act/loop.sh. act/transitions.sh reports what has happened.
 # shellcheck shell=bash
 
-need config/conf config/conf-whose core/act core/paths core/text decide/action decide/health
+need config/conf core/act core/paths core/text decide/action decide/health
 need decide/leg decide/unbuilt notes/legs-seen notes/memory-floor notes/ram-out notes/refusal
 need observe/whose world/md-state world/ramdisk
 

@@ -109,7 +109,8 @@ back" "${F[ram.node]}"
 # ram_device: sets DEVICE to what the device is good for while the array runs without it: absent
 # used alien damaged foreign blank or, for a leg of our array, back (md can put it back by bitmap),
 # old (the disk legs have all that it holds, so it is rebuilt as a whole), own (it may hold writes
-# that they lack) or unsettled (the next look will tell).
+# that they lack), holding (it may have blocks that md could not write to them) or unsettled (the
+# next look will tell).
 ram_device() {
 	DEVICE=absent
 	if leg_is_absent ram; then return; fi
@@ -132,10 +133,11 @@ ram_device() {
 	fi
 }
 
-# Judges the device by the device numbers and slots of the disk legs in sync. It is put back by
-# bitmap only if it calls all of them active, as readd_may requires of a disk leg; and not if it
-# would come back write-mostly, "adopt" has found that it differs, or md may have forgotten where it
-# differs (readd_is_forgotten).
+# Judges the device by the device numbers and slots of the disk legs in sync. If it may have blocks
+# that none of them has, it stays out: md would record these as bad on it, too (readd_may). It is
+# put back by bitmap only if it calls all of them active, as readd_may requires of a disk leg; and
+# not if it would come back write-mostly, "adopt" has found that it differs, or md may have
+# forgotten where it differs (readd_is_forgotten).
 ram_device_history_() {
 	local i slot active=no all=yes
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -150,6 +152,8 @@ ram_device_history_() {
 	done
 	if [[ $active == no ]] || readd_is_ahead ram; then
 		DEVICE=own
+	elif [[ ${F[leg.ram.holds]} == yes ]]; then
+		DEVICE=holding
 	elif [[ $all == yes && ${F[leg.ram.writemostly]} != yes &&
 		${F[ram.refill]:-none} != "${F[leg.ram.device_uuid]}" ]] &&
 		! readd_is_forgotten ram; then
@@ -197,12 +201,23 @@ ramraid attach ${F[name]}"
 ramraid attach ${F[name]}"
 		choice_is 'done' "there is no RAM leg: $dev $NOT_OURS. ${NOT_OURS_DO^}"
 		;;
-	own)
-		choice_is 'done' "there is no RAM leg: $dev (events ${F[leg.ram.events]}) may hold \
-writes that the disk legs (events ${F[array.events]}) lack, \
-so it is neither put back nor overwritten. Look at it (mdadm --examine $dev). To go on from it: \
-ramraid stop ${F[name]} && ramraid start --force-leg=$dev ${F[name]}. To give up what it has: \
-$wiped"
-		;;
+	own | holding) ram_device_kept_ "$wiped" ;;
 	esac
+}
+
+# ram_device_kept_ WIPED: leaves the device alone, because it may have what no disk leg has. WIPED
+# is what to type to give that up.
+ram_device_kept_() {
+	local dev=${F[leg.ram.dev]} why look
+	why="$dev (events ${F[leg.ram.events]}) may hold writes that the disk legs (events \
+${F[array.events]}) lack"
+	look="Look at it (mdadm --examine $dev)"
+	[[ $DEVICE != holding ]] || {
+		why="$dev may have blocks that no disk leg in sync has, since md could not write \
+them there"
+		look="To see which disks: ramraid check ${F[name]}"
+	}
+	choice_is 'done' "there is no RAM leg: $why, so it is neither put back nor overwritten. \
+$look. To go on from it: ramraid stop ${F[name]} && ramraid start --force-leg=$dev ${F[name]}. \
+To give up what it has: $1"
 }

@@ -184,26 +184,32 @@ outside_events() {
 	done
 }
 
-# outside_holds: sets leg.I.holds for each disk leg outside the running array that may have blocks
-# which no member in sync has: md lists these blocks as bad on every member, and that leg has no
-# such list, or one without them. Not for a leg that never was complete; and not while no disk leg
-# is in sync: then the RAM leg is the only good copy, and its other blocks go before these.
+# outside_holds: sets leg.I.holds for each disk leg outside the running array, and for the device
+# that RAM= names, if it may have blocks which no member in sync has: md lists these blocks as bad
+# on every member, and that leg has no such list, or one without them. Not for a leg that never was
+# complete; and not while no disk leg is in sync: then the RAM leg is the only good copy, and its
+# other blocks go before these.
 outside_holds() {
-	local i NODES RANGES none own
+	local i NODES RANGES none
 	members_in_sync
 	((${#NODES[@]} > 0)) || return 0
 	[[ ${F[ram.state]} != in_sync ]] || NODES+=("${F[ram.node]}")
 	[[ ${F[conf.layout]} != far2 ]] &&
 		md_state_bad_on_all "${F[array.md]}" "${NODES[@]}" || return 0
 	none=("${RANGES[@]}")
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
-			${F[leg.$i.uuid]} == "${F[uuid]}" && -z ${F[leg.$i.recovery]} &&
-			${F[leg.$i.role]} =~ ^[0-9]+$ ]] || continue
-		own=$(superblock_bad_ranges "$DEV/${F[leg.$i.node]}") || own=''
-		RANGES=()
-		[[ -z $own ]] || mapfile -t RANGES < <(printf '%s\n' "$own")
-		md_state_ranges_subtract "${none[@]}"
-		((${#RANGES[@]} == 0)) || F[leg.$i.holds]=yes
-	done
+	for ((i = 0; i < ${F[members]}; i++)); do outside_holds_leg_ "$i" "${none[@]}"; done
+	outside_holds_leg_ ram "${none[@]}"
+}
+
+# outside_holds_leg_ I RANGE…: sets leg.I.holds, if that leg may have one of these blocks.
+outside_holds_leg_() {
+	local i=$1 own RANGES=()
+	shift
+	[[ -z ${F[leg.$i.in]} && ${F[leg.$i.sb]} == ok &&
+		${F[leg.$i.uuid]} == "${F[uuid]}" && -z ${F[leg.$i.recovery]} &&
+		${F[leg.$i.role]} =~ ^[0-9]+$ ]] || return 0
+	own=$(superblock_bad_ranges "$DEV/${F[leg.$i.node]}") || own=''
+	[[ -z $own ]] || mapfile -t RANGES < <(printf '%s\n' "$own")
+	md_state_ranges_subtract "$@"
+	((${#RANGES[@]} == 0)) || F[leg.$i.holds]=yes
 }

@@ -229,6 +229,21 @@ copy of the other"
 	done
 }
 
+@test "running: a RAM leg device that has blocks which md could not write to the disks is neither put back nor overwritten" {
+	local row
+	for row in ram:view=AAA ram:view=AA. ram:events=101 ram.refill=rrrrrrrr; do
+		decides 'done' whole-2 ram:holds=yes "$row"
+		because "$NVME may have blocks that no disk leg in sync has, since md could not write them there, so it is neither put back nor overwritten. To see which disks: ramraid check data"
+		because "ramraid stop data; ramraid start --force-leg=$NVME data. To give up what it has: mdadm --zero-superblock $NVME; ramraid attach data"
+		decides 'done' whole-2 ram:holds=yes "$row" retry=yes
+		decides 'done' whole-2 ram:holds=yes "$row" mend=yes
+	done
+	# One that is ahead of the disks is called that; and a person may have decided against it.
+	decides 'done' whole-2 ram:holds=yes ram:events=102
+	because 'may hold writes that the disk legs'
+	decides wipe-ram whole-2 ram:holds=yes witness.given=rrrrrrrr
+}
+
 @test "running: a blank RAM leg device is taken; one that is foreign, damaged or in use is left alone" {
 	decides make-ram whole-2 ram:none
 	decides 'done' whole-2 ram:none failed.make-ram='it holds ext4'
@@ -376,6 +391,34 @@ are() { # KEY=VALUE…
 	rm "$R/dev/disk/by-id/nvme-X"
 	observe
 	are ram.node= ram.state=none leg.ram.sb= leg.ram.in=
+}
+
+@test "facts: a RAM leg device outside may have blocks that md lists as bad on every disk leg in sync" {
+	local OWN=''
+	array
+	superblock_bad_ranges() { printf '%s' "$OWN"; }
+	observe
+	are leg.ram.holds=
+	echo '3000 8' >"$M/dev-sda/bad_blocks"
+	echo '4000 8' >"$M/dev-sdb/bad_blocks"
+	observe
+	are leg.ram.holds=
+	echo '3004 8' >"$M/dev-sdb/bad_blocks"
+	observe
+	are leg.ram.holds=yes
+	OWN='956 960' observe
+	are leg.ram.holds=
+	# One that never was complete holds nothing of its own; one in the array is in disks.lack.
+	sed -i s/recovery=/recovery=8/ "$R/nvme.facts"
+	observe
+	are leg.ram.holds=
+	superblock
+	member nvme0n1 in_sync 0
+	observe
+	are leg.ram.holds= disks.lack=yes
+	rm -r "$M/dev-nvme0n1" "$R/sys/class/block/nvme0n1/holders/md127"
+	observe
+	are leg.ram.holds=yes
 }
 
 @test "facts: a RAM leg device that is also a disk leg counts as in use; without any disk it is still the array" {
@@ -555,6 +598,11 @@ rapiddisk detach 0' && ! -e $R/run/ramraid/data.ram ]] || fail "$(calls)"
 	detach_ram_give_back data
 	[[ $(calls) == 'mdadm --zero-superblock /dev/nvme0n1' ]]
 	rm "$BATS_TEST_TMPDIR/calls"
+	superblock_bad_ranges() { :; }
+	echo '3000 8' | tee "$M/dev-sda/bad_blocks" >"$M/dev-sdb/bad_blocks"
+	detach_ram_give_back data
+	[[ -z $(calls) ]]
+	rm "$M"/dev-sd?/bad_blocks
 	sed -i s/AAA/A../ "$R/nvme.facts"
 	detach_ram_give_back data
 	[[ -z $(calls) ]]
