@@ -280,11 +280,10 @@ or the other disk legs do not have all that it has"
 }
 
 # Forgets a disk that has left: gives it up, removes it from the configuration, and makes its
-# superblock invalid, so that nobody mistakes it for a part of this array, here or elsewhere. The
-# order matters: a kill in between leaves a disk that is in no configuration, or is still in the
-# note.
+# superblock invalid, so that nobody takes it for a part of this array, here or elsewhere. The order
+# matters: a kill in between leaves a disk that is in no configuration, or is still in the note.
 membership_forget_() { # NAME DISK
-	local i disk keep=() left=() NODE
+	local i disk keep=() left=()
 	for ((i = 0; i < F[members]; i++)); do
 		if [[ ${F[leg.$i.dev]} == "$2" ]]; then
 			membership_give_up_ "$i"
@@ -302,11 +301,18 @@ membership_forget_() { # NAME DISK
 	membership_look "$1"
 }
 
+# Wipes only what is given up: a person may have deleted the line of a disk that no run has judged.
 membership_wipe_() { # DISK
 	local NODE facts holders
 	disk_find "$1" && holders=$(disk_holders "$NODE") && [[ -z $holders ]] || return 0
 	facts=$(superblock_facts "$DEV/$NODE")
-	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* ]] || return 0
+	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] ||
+		return 0
+	if [[ " ${F[witness.given]} ${F[witness.give_up]-} " != *" ${BASH_REMATCH[1]} "* ]]; then
+		log_warning "${F[name]}: $1 keeps its superblock, since it is not known whether \
+the array has all that is on it. If nothing on it is needed any more: mdadm --zero-superblock $1"
+		return
+	fi
 	md_zero "$NODE" ||
 		log_warning "${F[name]}: the superblock on $1 could not be made invalid. This \
 machine does not put it back, but on another one it looks like a leg of this array"
@@ -343,13 +349,11 @@ membership_give_up_() { # I
 	done
 }
 
-membership_uuid_() {
-	# I; sets the caller's UUID to that in its superblock, if it is one of this array
+membership_uuid_() { # I; sets the caller's UUID to that in its superblock, if it is of this array
 	local facts
 	UUID=''
 	[[ -n ${F[leg.$1.node]} ]] || return 0
 	facts=$(superblock_facts "$DEV/${F[leg.$1.node]}")
-	[[ $facts == sb=ok$'\n'uuid="${F[uuid]}"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] ||
-		return 0
-	UUID=${BASH_REMATCH[1]}
+	[[ $facts != sb=ok$'\n'uuid="${F[uuid]}"$'\n'* || ! $facts =~ device_uuid=([0-9a-f-]+) ]] ||
+		UUID=${BASH_REMATCH[1]}
 }

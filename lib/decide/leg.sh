@@ -98,9 +98,10 @@ leg_is_ahead_() {
 	((${F[array.events]} > 0)) && readd_is_ahead "$1"
 }
 
-# leg_kept_why I: sets KEPT to what to say about a leg that is ahead or holding.
+# leg_kept_why I [THEN]: sets KEPT to what to say about a leg that is ahead or holding. THEN is how
+# to go on when it has been given up.
 leg_kept_why() {
-	local dev=${F[leg.$1.dev]}
+	local dev=${F[leg.$1.dev]} then=${2:-"; ramraid apply ${F[name]}"}
 	if leg_is_ahead_ "$1"; then
 		KEPT="$dev is at ${F[leg.$1.events]} events, and the array only at \
 ${F[array.events]}: it may hold writes that the array lacks, so it is neither put back nor \
@@ -110,7 +111,7 @@ overwritten. Look at it (mdadm --examine $dev)"
 them there, so it is neither put back nor overwritten. To see which disks: ramraid check ${F[name]}"
 	fi
 	KEPT+=". To go on from it: ramraid stop ${F[name]} && ramraid start --force-leg=$dev \
-${F[name]}. To give up what it has: mdadm --zero-superblock $dev; ramraid apply ${F[name]}"
+${F[name]}. To give up what it has: mdadm --zero-superblock $dev$then"
 }
 
 # leg_is_fresh I: does leg I, which is outside, belong to this array, and was it never in sync,

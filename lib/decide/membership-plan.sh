@@ -56,7 +56,7 @@ membership_plan_may_build() {
 
 # membership_plan: sets PLAN (what will be done, in words) and WRONG (why not, and what to do).
 membership_plan() {
-	local i goal good coming leaving inside lacking building='' invalid WHERE
+	local i goal good coming leaving inside lacking building='' invalid WHERE KEPT
 	PLAN=() WRONG=()
 	membership_plan_count_
 	membership_wrong_array
@@ -73,6 +73,7 @@ RAM leg need not keep its contents. Take another disk")
 		[[ -z ${F[leg.$i.dropin]} ]] ||
 			WRONG+=("${F[leg.$i.dev]}: is named as MEMBER in ${F[leg.$i.dropin]}, \
 which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this again")
+		! membership_wrong_leaving "$i" || WRONG+=("$KEPT")
 		invalid=', and make its superblock invalid'
 		[[ -n ${F[leg.$i.node]} ]] || invalid=', which is not there, and give it up'
 		invalid+=${building:+, when the others are in sync}
@@ -218,11 +219,12 @@ but not in the array" "$i"
 }
 
 membership_plan_leave_() {
-	local i
+	local i KEPT
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} == yes ]] || continue
 		if ((good > 0)) && [[ ${F[leg.$i.in]} != "${F[array.md]}" ]]; then
 			choice_is forget "${F[leg.$i.dev]} has left" "${F[leg.$i.dev]}"
+			! membership_wrong_leaving "$i" || choice_is refuse "$KEPT"
 		elif ((goal == 0 || good < goal)); then
 			choice_is refuse "not all remaining disks are in sync, so ${F[leg.$i.dev]} \
 stays as well. See: ramraid status ${F[name]}"

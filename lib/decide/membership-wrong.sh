@@ -2,7 +2,7 @@
 # do; membership-plan.sh asks them. They use only the facts and their arguments.
 # shellcheck shell=bash
 
-need core/paths decide/action decide/health decide/leg decide/not-ours decide/readd
+need core/paths decide/action decide/health decide/histories decide/leg decide/not-ours decide/readd
 need decide/rescue-way
 
 declare -gA F # the facts: decide/facts.list
@@ -61,6 +61,43 @@ If nothing on it is needed any more: mdadm --zero-superblock $2, $again")
 		;;
 	*) [[ -z $why ]] || WRONG+=("$2: $why; take another disk") ;;
 	esac
+}
+
+# membership_wrong_leaving I: sets KEPT to why disk I, which is to leave, must not lose its
+# superblock. Returns 1 when nothing speaks against that: the disk is in the array, or is gone, or
+# does not answer, or the array has all that it holds.
+membership_wrong_leaving() {
+	local dev=${F[leg.$1.dev]} ORIGINAL
+	case ${F[leg.$1.kind]} in
+	ahead | holding) leg_kept_why "$1" ', then type this again' && return ;;
+	copy)
+		readd_is_copy "$1" || :
+		KEPT="$dev: has the device UUID of $ORIGINAL, which is in the array: one of the \
+two is a copy of the other"
+		;;
+	separate)
+		! membership_wrong_is_old_ "$1" || return 1
+		KEPT="$dev: may have been used without the others, and hold writes that the array \
+lacks. Look at it (mdadm --examine $dev)"
+		;;
+	*) return 1 ;;
+	esac
+	KEPT+=". If nothing on it is needed any more: mdadm --zero-superblock $dev, then type this \
+again"
+}
+
+# Has a disk that is separate merely fallen behind? What is incomplete has nothing of its own.
+# Otherwise it calls a disk in sync active, so that it never ran without that one; or the record saw
+# it leave, and it has no more events than it had then.
+membership_wrong_is_old_() { # I
+	local j left=" ${F[witness.departed]}" uuid=${F[leg.$1.device_uuid]:-none}
+	[[ ${F[leg.$1.role]} =~ ^[0-9]+$ && -z ${F[leg.$1.recovery]} ]] || return 0
+	[[ ${F[leg.$1.elsewhere]} != yes ]] && ! readd_is_ahead "$1" || return 1
+	for ((j = 0; j < ${F[members]}; j++)); do
+		[[ ${F[leg.$j.state]} == in_sync ]] || continue
+		! readd_has_been_with "$1" "leg.$j" || return 0
+	done
+	[[ $left == *" $uuid:"* ]] && ! histories_used_since "$1"
 }
 
 membership_wrong_missing_() { # I DEV

@@ -258,6 +258,9 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	array.slots=4)
 
 @test "decision: one row for each case" {
+	local kind row forget='forget /dev/disk/by-id/ata-A' out=("${in_it[@]}" leg.0.leaving=yes leg.0.in=
+		leg.0.state= leg.0.slot= leg.0.sb=ok leg.0.role=1 leg.0.view=.A. leg.0.events=99
+		leg.0.device_uuid=x array.events=100)
 	libraries
 	decides 'slots 4'
 	decides 'slots 4' leg.0.leaving=yes
@@ -300,6 +303,20 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 	decides 'remove-gone sdx' "${in_it[@]}" array.gone=sdx
 	decides "forget $(facts_read <"$FIXTURES/decide/whole-2.facts" && echo "${F[leg.0.dev]}")" \
 		"${in_it[@]}" leg.0.leaving=yes leg.0.in= leg.0.state=
+	# Nor is a disk wiped that may hold what the array lacks, and has come back meanwhile.
+	for kind in ahead holding copy separate; do
+		decides refuse "${out[@]}" leg.0.kind=$kind
+	done
+	for kind in missing silent unreadable given returned removed bouncing begun fresh; do
+		decides "$forget" "${out[@]}" leg.0.kind=$kind
+	done
+	for row in leg.0.view=.AA leg.0.recovery=8 leg.0.role=spare witness.departed='a:9+ x:99'; do
+		decides "$forget" "${out[@]}" leg.0.kind=separate "$row"
+	done
+	for row in leg.0.elsewhere=yes leg.0.events=500; do
+		decides refuse "${out[@]}" leg.0.kind=separate leg.0.view=.AA "$row"
+	done
+	decides refuse "${out[@]}" leg.0.kind=separate witness.departed='x:98+'
 	decides 'forget gone' "${in_it[@]}" change.left=gone
 	decides refuse rescue.image=/x
 }

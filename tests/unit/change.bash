@@ -58,16 +58,18 @@ check_left() {
 leaves() { rm -rf "${MD:?}/dev-$1" "$R/sys/class/block/$1/holders/md127"; } # NODE
 conf() { printf '%s\n' "$@" >"$R/etc/ramraid/data.conf" && chmod 640 "$R/etc/ramraid/data.conf"; }
 
-# What the superblocks say: a disk holds the word "ours", "spare", or nothing.
+# What the superblocks say: a disk holds the word "ours", "ahead" (with more events than the others),
+# "alone" (used without the others), "spare", or nothing.
 superblock_facts() {
-	local node=${1##*/} text='' slot=2
+	local node=${1##*/} text='' slot=2 events=41
 	[[ $node != sda ]] || slot=1
 	[[ $node != rd* ]] || slot=0
 	{ read -r text <"$1"; } 2>/dev/null || :
+	[[ $text != ahead ]] || events=60
 	case $text in
-	ours)
+	ours | ahead)
 		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 \
-			raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" \
+			raid_disks=3 size=1 data_offset=2048 data_size=1 "events=$events" "number=$slot" \
 			"role=$slot" "roles=0:0 1:1 2:2" view=AAA recovery= dirty=no
 		;;
 	alone)

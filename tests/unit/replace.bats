@@ -245,6 +245,56 @@ others are in sync"
 	[[ $(steps) != *--raid-devices* ]] || fail "$(steps)"
 }
 
+@test "an old disk that may hold what the array lacks is refused, and replaced once it is given up" {
+	local way="mdadm --zero-superblock $B, then type this again" word
+	leaves sdb
+	put degraded 1
+	echo ahead >"$R/dev/sdb"
+	for word in '' --force; do
+		refused 4 "$B is at 60 events, and the array only at 41" replace $word --yes data "$B" "$C"
+		assert_output -p "ramraid start --force-leg=$B data. To give up what it has: $way"
+		echo alone >"$R/dev/sdb"
+		refused 4 "$B: may have been used without the others" replace $word --yes data "$B" "$C"
+		assert_output -p "$way"
+		echo ahead >"$R/dev/sdb"
+	done
+	: >"$R/dev/sdb"
+	verb replace --yes data "$B" "$C"
+	assert_success
+	is_whole A C
+	[[ $(steps) != *'zero-superblock /dev/sdb'* ]] || fail "$(steps)"
+}
+
+@test "an old disk that knows no disk in sync, and that the record saw leaving, is replaced" {
+	leaves sdb
+	put degraded 1
+	echo alone >"$R/dev/sdb"
+	echo "departed=$(uuid_of b):40" >>"$R/etc/ramraid/state/data.witness"
+	refused 4 "$B: may have been used without the others" replace --yes data "$B" "$C"
+	sed -i 's/^departed=.*/&1/; s/:401/:41/' "$R/etc/ramraid/state/data.witness"
+	verb replace --yes data "$B" "$C"
+	assert_success
+	is_whole A C
+	given b
+	[[ $(steps) == *'zero-superblock /dev/sdb'* ]] || fail "$(steps)"
+}
+
+@test "a change that has begun does not wipe an old disk that comes back with more than the array has" {
+	begun MEMBER={"$A","$B","$C"}
+	leaves sda
+	echo ahead >"$R/dev/sda"
+	refused 4 "$A is at 60 events, and the array only at 41" apply --yes data
+	assert_output -p "mdadm --zero-superblock $A, then type this again"
+	# Nor if its line is gone, and no run has got as far as to give it up.
+	conf "UUID=$ID" MEMBER={"$B","$C"}
+	verb apply --yes data
+	assert_success
+	assert_output -p "$A keeps its superblock, since it is not known whether the array has all that \
+is on it. If nothing on it is needed any more: mdadm --zero-superblock $A"
+	[[ $(steps) != *'zero-superblock'* && ! -e $R/etc/ramraid/state/data.leaving ]] ||
+		fail "$(steps)"
+}
+
 @test "the only disk is replaced by one that is built from the RAM leg" {
 	conf "UUID=$ID" MEMBER=$B
 	leaves sda
