@@ -89,8 +89,19 @@ cmd_selftest_may_() {
 tried" \
 			"$EX_REFUSED"
 	conf_defaults || conf_keys_builtin
+	cmd_selftest_kernel_
 	cmd_selftest_spares_
 	cmd_selftest_mail_
+}
+
+# The test copies while it writes. An array that hangs takes the program with it, and nothing ends
+# that but a reboot.
+cmd_selftest_kernel_() {
+	local KERNEL_FLAW_COPY
+	[[ ${CONF[ACCEPT_KERNEL_FLAW]} != yes ]] || return 0
+	kernels_flaw_copy "$(kernels_running)"
+	[[ -z $KERNEL_FLAW_COPY ]] ||
+		die "$KERNEL_FLAW_COPY; nothing was tried. Start a newer kernel first"
 }
 
 # If mdadm.conf has a policy, "mdadm --incremental" (for a disk that comes) and mdadm's monitor (for

@@ -36,14 +36,22 @@ before_look_lost_() {
 }
 
 before_look_kernel_() {
-	local KERNEL_FLAW='' COPY_WHY_NOT SELFTEST_WORD release=''
+	local KERNEL_FLAW='' KERNEL_FLAW_COPY='' COPY_WHY_NOT SELFTEST_WORD release=''
 	{ read -r release <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
-	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || kernels_flaw "$release"
+	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || {
+		kernels_flaw "$release"
+		kernels_flaw_copy "$release"
+	}
 	F[kernel.flaw]=$KERNEL_FLAW
 	kernels_why_no_copy "$release" "${CONF[REBUILD]}"
 	F[copy.why_not]=$COPY_WHY_NOT
 	selftest_record_word "$release"
 	F[kernel.selftest]=$SELFTEST_WORD
+	# A self-test may have passed by luck. Only a person who has written REBUILD=copy takes the
+	# risk.
+	[[ -n $KERNEL_FLAW_COPY && ${CONF[REBUILD]} != copy ]] || return 0
+	F[copy.why_not]=$KERNEL_FLAW_COPY
+	[[ $SELFTEST_WORD != passed ]] || F[kernel.selftest]=''
 }
 
 # before_look_times: sets the time spans, in seconds. They are separate because only a start needs

@@ -140,3 +140,49 @@ kernels_flaw() {
 	KERNEL_FLAW="Linux $1 may read from the part of a leg that is not rebuilt yet \
 (CVE-2024-45023; if your distribution has fixed it: ACCEPT_KERNEL_FLAW=yes)"
 }
+
+# kernels_flaw_copy RELEASE: sets KERNEL_FLAW_COPY to what is known to be wrong with a copy on this
+# kernel (act/copy.sh begins with md_drain); empty for all other kernels. CVE-2024-43855: a flush
+# that waits for another one, and mddev_suspend(), can wait for each other (linux drivers/md/md.c).
+# The record of the CVE says that 6.1.75 was the first; md's maintainer says that all earlier ones
+# have it (b75197e86e6d, "md: Remove flush handling").
+kernels_flaw_copy() {
+	KERNEL_FLAW_COPY=''
+	! kernels_lacks_ "$1" 6.1.103 6.6.44 6.10.3 6.11.0 || KERNEL_FLAW_COPY="before a copy, \
+Linux $1 may hang the array for ever while something writes to it (CVE-2024-43855; if your \
+distribution has fixed it: ACCEPT_KERNEL_FLAW=yes)"
+}
+
+# kernels_lacks_ RELEASE FIXED…: does the kernel lack what the versions FIXED were the first in
+# their series to have? The last of them is mainline's. A kernel whose version is not known counts
+# as mended: its distribution numbers it in its own way, and keeps it up to date.
+kernels_lacks_() {
+	local fixed KERNEL_VERSION
+	kernels_version_ "$1"
+	[[ -n $KERNEL_VERSION ]] || return 1
+	for fixed in "${@:2}"; do
+		[[ ${KERNEL_VERSION%.*} == "${fixed%.*}" ]] || continue
+		((${KERNEL_VERSION##*.} < ${fixed##*.}))
+		return
+	done
+	fixed=${fixed%.*}
+	kernels_is_before "$KERNEL_VERSION" "${fixed%.*}" "${fixed#*.}"
+}
+
+# kernels_version_ RELEASE: sets KERNEL_VERSION to the version that the kernel was made from: 6.10.3
+# for 6.10.3-1-amd64. Releases like 6.1.0-40-amd64 do not say it. Of the running kernel, Debian's
+# say it elsewhere ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.153-1 (2025-09-20)"); of all others it is not
+# known, and KERNEL_VERSION is empty.
+kernels_version_() {
+	local running='' text=''
+	KERNEL_VERSION=''
+	[[ $1 =~ ^([0-9]{1,4}\.[0-9]{1,4})(\.[0-9]{1,4})?([^0-9.]|$) ]] || return 0
+	KERNEL_VERSION=${BASH_REMATCH[1]}${BASH_REMATCH[2]:-.0}
+	[[ $1 == "$KERNEL_VERSION"-[0-9]* && $KERNEL_VERSION == *.0 ]] || return 0
+	KERNEL_VERSION=''
+	{ read -r running <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
+	[[ $1 == "$running" ]] || return 0
+	{ read -r text <"$PROC/sys/kernel/version"; } 2>/dev/null || :
+	[[ ! $text =~ \ Debian\ ([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})[-~+] ]] ||
+		KERNEL_VERSION=${BASH_REMATCH[1]}
+}

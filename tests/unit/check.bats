@@ -583,6 +583,17 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 	silent
 }
 
+@test "a kernel on which a copy may hang the array is noted, unless nothing is copied" {
+	kernel 6.6.30-amd64
+	finds kernel-flaw
+	says 'note kernel-flaw: '
+	says CVE-2024-43855
+	echo REBUILD=kernel >>"$R/etc/ramraid/data.conf"
+	silent
+	sed -i s/REBUILD=.*/ACCEPT_KERNEL_FLAW=yes/ "$R/etc/ramraid/data.conf"
+	finds kernel-untried
+}
+
 @test "a leg without a bad block list is found on a kernel that then takes no more writes" {
 	cp "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" "$R/dev/sda1"
 	printf 'REBUILD=kernel\n' >>"$R/etc/ramraid/data.conf"

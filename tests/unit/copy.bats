@@ -650,6 +650,51 @@ EOT
 	[[ -n $COPY_WHY_NOT ]]
 }
 
+@test "kernels whose arrays a copy may hang are recognised, and Debian's also by what they say of themselves" {
+	local release KERNEL_FLAW_COPY
+	for release in 5.10.250 6.1.102-1 6.1.90-amd64 6.6.43 6.7.12 6.8.12-9-pve 6.9.7+bpo-amd64 \
+		6.10-rc2 6.10.2; do
+		kernels_flaw_copy "$release"
+		[[ $KERNEL_FLAW_COPY == *"$release"*CVE-2024-43855* ]] || fail "$release"
+	done
+	for release in 6.1.103 6.1.187-1 6.6.44 6.10.3-1-amd64 6.11.0 6.12.57+deb13-amd64 7.3.4 \
+		6.1.0-22-amd64 6.8.0-45-generic '' nonsense; do
+		kernels_flaw_copy "$release"
+		[[ -z $KERNEL_FLAW_COPY ]] || fail "$release: $KERNEL_FLAW_COPY"
+	done
+	mkdir -p "$PROC/sys/kernel"
+	echo 6.1.0-22-amd64 >"$PROC/sys/kernel/osrelease"
+	echo '#1 SMP PREEMPT_DYNAMIC Debian 6.1.94-1 (2024-06-21)' >"$PROC/sys/kernel/version"
+	kernels_flaw_copy 6.1.0-22-amd64
+	[[ $KERNEL_FLAW_COPY == *6.1.0-22-amd64*CVE-2024-43855* ]]
+	kernels_flaw_copy 6.1.0-21-amd64
+	[[ -z $KERNEL_FLAW_COPY ]]
+	echo '#1 SMP PREEMPT_DYNAMIC Debian 6.1.106-3 (2024-08-26)' >"$PROC/sys/kernel/version"
+	kernels_flaw_copy 6.1.0-22-amd64
+	[[ -z $KERNEL_FLAW_COPY ]]
+}
+
+@test "on a kernel whose array a copy may hang, REBUILD=auto does not copy, whatever the self-test says" {
+	need observe/before-look
+	local -A CONF=([REBUILD]=auto [ACCEPT_KERNEL_FLAW]=no)
+	selftest_record_word() { SELFTEST_WORD=passed; }
+	mkdir -p "$PROC/sys/kernel"
+	echo 6.1.90-amd64 >"$PROC/sys/kernel/osrelease"
+	before_look_kernel_
+	[[ ${F[copy.why_not]} == *CVE-2024-43855* && -z ${F[kernel.selftest]}${F[kernel.flaw]} ]] ||
+		fail "${F[copy.why_not]}"
+	CONF[REBUILD]=copy
+	before_look_kernel_
+	[[ -z ${F[copy.why_not]} && ${F[kernel.selftest]} == passed ]]
+	CONF=([REBUILD]=auto [ACCEPT_KERNEL_FLAW]=yes)
+	before_look_kernel_
+	[[ -z ${F[copy.why_not]} && ${F[kernel.selftest]} == passed ]]
+	selftest_record_word() { SELFTEST_WORD=failed; }
+	CONF[ACCEPT_KERNEL_FLAW]=no
+	before_look_kernel_
+	[[ ${F[kernel.selftest]} == failed ]]
+}
+
 @test "nobody but root can open what keeps copies apart, and no stranger's processes are ended" {
 	local stranger
 	mkdir -p "$R/run/ramraid/data.copy"

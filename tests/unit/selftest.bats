@@ -242,6 +242,19 @@ fills() { # REBUILD LISTED RESULT ACTION
 	[[ -z $(calls) && ! -e $R/etc/ramraid/state && ! -e $R/run/ramraid/.selftest ]]
 }
 
+@test "on a kernel on which a copy may hang the array, nothing is tried, unless that is accepted" {
+	came_to passed ''
+	echo 6.6.30 >"$R/proc/sys/kernel/osrelease"
+	ends 1
+	assert_output -p 'CVE-2024-43855'
+	assert_output -p 'nothing was tried'
+	[[ -z $(calls) && ! -e $R/etc/ramraid/state ]]
+	mkdir -p "$R/etc/ramraid"
+	echo ACCEPT_KERNEL_FLAW=yes >"$R/etc/ramraid/ramraid.conf"
+	run cmd_selftest
+	assert_success
+}
+
 @test "short memory: try again later; a small /run: the state folder is used; both small: it fails" {
 	came_to passed ''
 	sed -i 's/MemAvailable.*/MemAvailable: 60000 kB/' "$R/proc/meminfo"

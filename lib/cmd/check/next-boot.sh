@@ -166,12 +166,18 @@ check_next_boot_brd_() {
 	else echo 'no brd'; fi
 }
 
+# A flaw that ramraid works around in whatever it does on that kernel is no fault, but good to know.
 check_next_boot_flaw() { # RELEASE
-	local KERNEL_FLAW
+	local KERNEL_FLAW KERNEL_FLAW_COPY='' what='a kernel without a known flaw' \
+		cure='apt full-upgrade, and start the newer kernel'
 	kernels_flaw "$1"
-	[[ -z $KERNEL_FLAW ]] ||
-		findings_problem kernel-flaw 'a kernel without a known flaw' "$KERNEL_FLAW" \
-			'apt full-upgrade, and start the newer kernel' "$1"
+	if [[ -n $KERNEL_FLAW ]]; then
+		findings_problem kernel-flaw "$what" "$KERNEL_FLAW" "$cure" "$1"
+		return
+	fi
+	[[ ${CONF[REBUILD]} == kernel ]] || kernels_flaw_copy "$1"
+	[[ -z $KERNEL_FLAW_COPY ]] ||
+		findings_note kernel-flaw "$what" "$KERNEL_FLAW_COPY" "$cure" "$1"
 }
 
 # An older kernel may be started again some day, and would not start the array.
@@ -238,7 +244,7 @@ mdadm --stop /dev/md/$CHECK_ARRAY && ramraid start $CHECK_ARRAY"
 # A kernel that nobody has tried is no fault: md itself then rebuilds the RAM leg, from one disk. A
 # kernel on which the self-test has failed is one, whatever the list says.
 check_next_boot_tried() { # RELEASE
-	local SELFTEST_WORD action='ramraid selftest'
+	local SELFTEST_WORD KERNEL_FLAW_COPY='' action='ramraid selftest'
 	local -A SELFTEST=()
 	selftest_record_word "$1"
 	if [[ $SELFTEST_WORD == failed ]]; then
@@ -249,6 +255,9 @@ ${SELFTEST[time]-}), so that md itself rebuilds the RAM leg, at the speed of one
 			"apt full-upgrade, and start the newer kernel; to repeat the test on that \
 one: ramraid selftest" "$1"
 	elif [[ ${CONF[REBUILD]} == auto && -z $SELFTEST_WORD ]] && ! kernels_is_tried "$1"; then
+		# On such a kernel, the self-test would refuse to try it.
+		[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || kernels_flaw_copy "$1"
+		[[ -z $KERNEL_FLAW_COPY ]] || return 0
 		[[ $1 == "$(kernels_running)" ]] || action="start that kernel, then: $action"
 		findings_note kernel-untried "a kernel on which copying from all disks has been \
 tested (Linux $(kernels_copy_text or), or by ramraid selftest)" \
