@@ -107,6 +107,8 @@ found ${F[leg.$i.state]:-that it is not in the array}." \
 delete its MEMBER line"
 	done
 	release_strangers_
+	[[ -z ${F[kernel.slots]} ]] || (($(md_slots "${F[array.md]}") == ${F[members]})) ||
+		release_wrong_ "${F[kernel.slots]}"
 	[[ -z ${F[rescue.image]} ]] || {
 		rescue_way
 		release_wrong_ "what only the RAM leg had is in ${F[rescue.image]}. \

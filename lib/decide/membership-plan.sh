@@ -56,7 +56,7 @@ membership_plan_may_build() {
 
 # membership_plan: sets PLAN (what will be done, in words) and WRONG (why not, and what to do).
 membership_plan() {
-	local i goal good coming leaving inside lacking building='' invalid WHERE KEPT
+	local i goal good coming leaving inside lacking building='' joins='' invalid WHERE KEPT
 	PLAN=() WRONG=()
 	membership_plan_count_
 	membership_wrong_array
@@ -82,6 +82,7 @@ which is yours to edit: move that line to $ETC/${F[name]}.conf, then type this a
 	done
 	membership_wrong_last "$goal" $((good + coming)) "$leaving"
 	membership_wrong_blocks
+	membership_wrong_slots "$goal" "$joins"
 	[[ -z ${F[change.left]} ]] || PLAN+=("forget    ${F[change.left]}")
 	[[ -z ${F[change.kept]} ]] ||
 		PLAN+=("keep      ${F[change.kept]}: what was to replace it is no MEMBER any more")
@@ -98,7 +99,7 @@ membership_plan_where_() {
 }
 
 # Plans what is done with a disk that is not in sync. Sets the caller's building when md has to
-# rebuild it.
+# rebuild it, and joins when it is to join the array.
 membership_plan_joins_() { # I
 	local dev=${F[leg.$1.dev]} WHERE
 	membership_plan_where_ "$1"
@@ -110,9 +111,10 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 		;;
 	esac
 	if membership_plan_may_build "$1"; then
-		PLAN+=("build     $dev$WHERE, write-mostly; whatever is on it is lost") building=yes
+		PLAN+=("build     $dev$WHERE, write-mostly; whatever is on it is lost")
+		building=yes joins=yes
 	elif membership_plan_may_return_ "$1"; then
-		PLAN+=("put back  $dev$WHERE")
+		PLAN+=("put back  $dev$WHERE") joins=yes
 	elif [[ -n ${F[leg.$1.whose]} ]]; then
 		not_ours "$1" foreign
 		WRONG+=("$dev: $NOT_OURS. ${NOT_OURS_DO^}")

@@ -144,6 +144,21 @@ rebuilt: mdadm /dev/${F[array.md]} --fail $dev --remove $dev; then type this aga
 	done
 }
 
+# membership_wrong_slots GOAL JOINS: some kernels must not change the number of slots. GOAL is how
+# many disks are to be in the array; JOINS is empty when none is to join it. One that joins needs a
+# slot of its own while one that is to leave is still there, unless md has given that one up: then
+# it goes first.
+membership_wrong_slots() {
+	local i beside=''
+	[[ -n ${F[kernel.slots]} && ${F[conf.layout]} != far2 ]] || return 0
+	for ((i = 0; i < F[members]; i++)); do
+		[[ ${F[leg.$i.leaving]} == yes && ${F[leg.$i.in]} == "${F[array.md]}" &&
+			${F[leg.$i.state]} != faulty ]] || continue
+		beside=$2
+	done
+	[[ -z $beside ]] && ((${F[array.slots]} == $1 + 1)) || WRONG+=("${F[kernel.slots]}")
+}
+
 # A far2 gets no further slot.
 membership_wrong_full_() {
 	local i way dev

@@ -75,6 +75,7 @@ adoptable_stopped_members_() {
 			slots=${ADOPT_SB[$leg.raid_disks]}
 	done
 	ADOPT_SLOTS=$slots
+	((slots > count)) || [[ -z ${F[kernel.slots]} ]] || adoptable_wrong "${F[kernel.slots]}"
 	((slots != count)) && {
 		((slots != count + 1)) || [[ $all == no && -z $ADOPT_BEGUN ]]
 	} || return 0

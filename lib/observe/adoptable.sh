@@ -257,6 +257,8 @@ due; let it finish first"
 adoptable_use_() {
 	adoptable_root_
 	adoptable_numbered
+	[[ -z ${F[kernel.slots]} ]] || (($(md_slots "$ADOPT_MD") > ${#MEMBERS[@]})) ||
+		adoptable_wrong "/dev/$ADOPT_MD: ${F[kernel.slots]}"
 	[[ -z ${F[kernel.flaw]} ]] || disk_is_unused "$ADOPT_MD" ||
 		adoptable_wrong "/dev/$ADOPT_MD: is in use, and on this kernel a RAM leg must not \
 be rebuilt while it is: ${F[kernel.flaw]}." \

@@ -36,13 +36,15 @@ before_look_lost_() {
 }
 
 before_look_kernel_() {
-	local KERNEL_FLAW='' KERNEL_FLAW_COPY='' COPY_WHY_NOT SELFTEST_WORD release=''
+	local KERNEL_FLAW='' KERNEL_FLAW_COPY='' KERNEL_FLAW_SLOTS='' COPY_WHY_NOT SELFTEST_WORD \
+		release=''
 	{ read -r release <"$PROC/sys/kernel/osrelease"; } 2>/dev/null || :
 	[[ ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] || {
 		kernels_flaw "$release"
 		kernels_flaw_copy "$release"
+		kernels_flaw_slots "$release"
 	}
-	F[kernel.flaw]=$KERNEL_FLAW
+	F[kernel.flaw]=$KERNEL_FLAW F[kernel.slots]=$KERNEL_FLAW_SLOTS
 	kernels_why_no_copy "$release" "${CONF[REBUILD]}"
 	F[copy.why_not]=$COPY_WHY_NOT
 	selftest_record_word "$release"

@@ -305,7 +305,7 @@ readonly FACTS_BLANK='
 	name uuid conf.ram conf.wait conf.wait_timeout conf.on_timeout conf.member_timeout
 	conf.start_degraded conf.write_behind forced retry mend root boot unit.text monitor.state
 	unfinished unfinished.undone unfinished.leaving unfinished.new lately kernel.flaw
-	kernel.selftest copy.why_not copy.why rescue.file
+	kernel.slots kernel.selftest copy.why_not copy.why rescue.file
 	record.from record.why rescue.image rescue.disk rescue.lost witness.legs witness.events
 	witness.filled witness.ram_slot witness.ram_number witness.left witness.given
 	witness.seen witness.was witness.why witness.copy witness.give_up witness.generation

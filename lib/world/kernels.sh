@@ -153,6 +153,20 @@ Linux $1 may hang the array for ever while something writes to it (CVE-2024-4385
 distribution has fixed it: ACCEPT_KERNEL_FLAW=yes)"
 }
 
+# kernels_flaw_slots RELEASE: sets KERNEL_FLAW_SLOTS to what is known to be wrong with a change of
+# the number of slots (md_set_slots) on this kernel, and the way round it; empty for all other
+# kernels. CVE-2025-38445: raid1_reshape() in linux drivers/md/raid1.c leaves the array with a list
+# of waiters on its own stack, which mempool_free() reads once a request had to take from the
+# reserve for want of memory.
+kernels_flaw_slots() {
+	KERNEL_FLAW_SLOTS=''
+	! kernels_lacks_ "$1" 5.4.296 5.10.240 5.15.189 6.1.146 6.6.99 6.12.39 6.15.7 6.16.0 ||
+		KERNEL_FLAW_SLOTS="once the number of slots has changed, Linux $1 may crash as \
+soon as memory gets short, until the array is stopped and started again (CVE-2025-38445). Boot an \
+updated kernel first. If your distribution has fixed it, or if you stop and start the array, or \
+reboot, right afterwards: ACCEPT_KERNEL_FLAW=yes in $ETC/ramraid.conf"
+}
+
 # kernels_lacks_ RELEASE FIXED…: does the kernel lack what the versions FIXED were the first in
 # their series to have? The last of them is mainline's. A kernel whose version is not known counts
 # as mended: its distribution numbers it in its own way, and keeps it up to date.

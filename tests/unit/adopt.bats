@@ -1791,12 +1791,47 @@ others are" --ram=/dev/sdb data /dev/md127
 	refused 4 'it holds ext4' --ram=/dev/nvme0n1 data /dev/md127
 }
 
+@test "on a kernel that may crash after a change of the slots, adopt and release refuse one, unless that is accepted" {
+	echo 6.12.38+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
+	refused 4 'CVE-2025-38445' data /dev/md127
+	verb adopt --dry-run data /dev/md127
+	assert_failure 4
+	: >"$R/proc/1/mountinfo"
+	refused 4 'Boot an updated kernel first' data /dev/md127
+	mkdir -p "$R/etc/ramraid"
+	echo ACCEPT_KERNEL_FLAW=yes >"$R/etc/ramraid/ramraid.conf"
+	adopt
+	assert_success
+	rm "$R/etc/ramraid/ramraid.conf"
+	verb release --dry-run data
+	assert_failure 4
+	assert_output -p 'CVE-2025-38445'
+	# An earlier run has come that far already.
+	put raid_disks 2 degraded 0
+	verb release --dry-run data
+	refute_output -p 'CVE-2025-38445'
+}
+
+@test "on a kernel that may crash after a change of the slots, adopt starts no stopped array that needs one" {
+	stopped
+	echo 6.12.38+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
+	verb adopt --dry-run data /dev/sda /dev/sdb # the third slot was the ramdisk's
+	refute_output -p 'CVE-2025-38445'
+	fake_disk sdc $((100 << 20)) disk/by-id/ata-C
+	superblock_of 0123456789ab4cde8f0123456789abcd 0 >"$R/dev/sdc"
+	verb adopt --yes data /dev/sda /dev/sdb /dev/sdc
+	assert_failure 4
+	assert_output -p 'CVE-2025-38445'
+}
+
 @test "on a kernel that may read from a leg being rebuilt, adopt refuses an array in use" {
 	echo 6.10.3-1-amd64 >"$R/proc/sys/kernel/osrelease"
 	refused 4 'CVE-2024-45023' data /dev/md127
 	: >"$R/proc/1/mountinfo"
-	verb adopt --dry-run data /dev/md127
-	assert_success
+	# This kernel must not change the number of slots either; nothing else is wrong.
+	refused 4 'CVE-2025-38445' data /dev/md127
+	refute_output -p 'CVE-2024-45023'
+	[[ ${#lines[@]} == 2 ]] || fail "$output"
 }
 
 @test "release names everything that keeps an array from being released, and changes nothing" {

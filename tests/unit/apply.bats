@@ -487,6 +487,7 @@ MEMBER=/dev/disk/by-id/ata-C
 @test "on a kernel that may read from a leg being rebuilt, apply adds a disk only while the array is not in use" {
 	conf "UUID=$ID" "$(by_id A B C)"
 	echo 6.10.3 >"$R/proc/sys/kernel/osrelease"
+	put raid_disks 4 # this kernel must not change it either
 	verb apply --dry-run data
 	assert_success
 	mkdir "$R/sys/block/md127/holders/dm-3"
@@ -496,6 +497,33 @@ MEMBER=/dev/disk/by-id/ata-C
 	echo 6.12.57 >"$R/proc/sys/kernel/osrelease"
 	verb apply --dry-run data
 	assert_success
+}
+
+@test "on a kernel that may crash after a change of the slots, apply and replace refuse one, unless that is accepted" {
+	echo 6.1.145-1-amd64 >"$R/proc/sys/kernel/osrelease"
+	verb apply --dry-run data
+	assert_success
+	verb replace --dry-run data /dev/sdb /dev/sdc
+	assert_failure 4
+	assert_output -p CVE-2025-38445
+	# A disk that md has given up goes first, and the new one gets its slot.
+	put dev-sdb/state faulty,write_mostly degraded 1
+	verb replace --dry-run data /dev/sdb /dev/sdc
+	assert_success
+	put dev-sdb/state in_sync,write_mostly degraded 0
+	conf "UUID=$ID" "$(by_id A B C)"
+	verb apply --dry-run data
+	assert_failure 4
+	assert_output -p CVE-2025-38445
+	conf "UUID=$ID" "$(by_id A B C)" ACCEPT_KERNEL_FLAW=yes
+	verb apply --dry-run data
+	assert_success
+	# Only a slot is too many.
+	conf "UUID=$ID" "$(by_id A B)"
+	put raid_disks 4
+	verb apply --dry-run data
+	assert_failure 4
+	assert_output -p CVE-2025-38445
 }
 
 @test "attach and apply rebuild a returned disk in full if there is no bitmap or md refuses the re-add" {

@@ -595,6 +595,20 @@ on() {
 	done
 }
 
+@test "kernels that may crash after a change of the number of slots are recognised" {
+	local release KERNEL_FLAW_SLOTS
+	for release in 5.10.239 6.1.145-1 6.6.98 6.8.12-9-pve 6.12.38+deb13-amd64 6.13.12 6.15.6 \
+		6.15-rc3; do
+		kernels_flaw_slots "$release"
+		[[ $KERNEL_FLAW_SLOTS == *"$release"*CVE-2025-38445* ]] || fail "$release"
+	done
+	for release in 5.10.240 6.1.146 6.6.99 6.12.39+deb13-amd64 6.15.7 6.16.0 6.16 7.3.4 \
+		6.1.0-37-amd64 6.8.0-45-generic '' nonsense; do
+		kernels_flaw_slots "$release"
+		[[ -z $KERNEL_FLAW_SLOTS ]] || fail "$release: $KERNEL_FLAW_SLOTS"
+	done
+}
+
 @test "a place that can't be looked at is a failure, and only one on the array itself is refused" {
 	mkdir -p "$R/var"
 	findmnt() { return 1; }

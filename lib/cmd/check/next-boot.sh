@@ -168,7 +168,8 @@ check_next_boot_brd_() {
 
 # A flaw that ramraid works around in whatever it does on that kernel is no fault, but good to know.
 check_next_boot_flaw() { # RELEASE
-	local KERNEL_FLAW KERNEL_FLAW_COPY='' what='a kernel without a known flaw' \
+	local KERNEL_FLAW KERNEL_FLAW_COPY='' KERNEL_FLAW_SLOTS \
+		what='a kernel without a known flaw' \
 		cure='apt full-upgrade, and start the newer kernel'
 	kernels_flaw "$1"
 	if [[ -n $KERNEL_FLAW ]]; then
@@ -176,8 +177,10 @@ check_next_boot_flaw() { # RELEASE
 		return
 	fi
 	[[ ${CONF[REBUILD]} == kernel ]] || kernels_flaw_copy "$1"
-	[[ -z $KERNEL_FLAW_COPY ]] ||
-		findings_note kernel-flaw "$what" "$KERNEL_FLAW_COPY" "$cure" "$1"
+	kernels_flaw_slots "$1"
+	[[ -z $KERNEL_FLAW_COPY$KERNEL_FLAW_SLOTS ]] || findings_note kernel-flaw "$what" \
+		"that $KERNEL_FLAW_COPY${KERNEL_FLAW_COPY:+; and that }$KERNEL_FLAW_SLOTS" \
+		"$cure" "$1"
 }
 
 # An older kernel may be started again some day, and would not start the array.
