@@ -86,6 +86,7 @@ superblock_clone_leg() {
 		superblock_clone_role_ leg_ "$max_roles" "$SUPERBLOCK_ROLE_SPARE"
 	done
 	printf -v 'leg_[55]' '%08x' "$max_roles"
+	superblock_clone_vacate_ leg_ "$slot" "$max_roles"
 	superblock_clone_role_ leg_ "$number" "$slot"
 	printf -v 'leg_[40]' '%08x' "$number"
 	for ((i = 0; i < 4; i++)); do
@@ -110,6 +111,18 @@ superblock_clone_leg() {
 	leg_[41]=00000000
 	superblock_sum leg_ "$max_roles"
 	printf -v 'leg_[54]' '%08x' "$SUPERBLOCK_SUM"
+}
+
+# superblock_clone_vacate_ WORDS SLOT COUNT: of the first COUNT numbers, none has the slot any more.
+# The leg that had it last may have had another number.
+superblock_clone_vacate_() {
+	local -n old_=$1
+	local i word
+	for ((i = 0; i < $3; i++)); do
+		word=${old_[64 + i / 2]}
+		((i % 2)) && word=${word:0:4} || word=${word:4}
+		((16#$word != $2)) || superblock_clone_role_ old_ "$i" "$SUPERBLOCK_ROLE_SPARE"
+	done
 }
 
 superblock_clone_role_() { # WORDS NUMBER ROLE

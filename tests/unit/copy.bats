@@ -582,6 +582,23 @@ EOT
 	done
 }
 
+@test "a superblock made for a slot calls no other number active in that slot" {
+	local -a words
+	local i roles=()
+	read -ra words < <(superblock_read "$FIXTURES/superblock/mdadm-4.4-disk-leg.bin")
+	superblock_clone_role_ words 0 0
+	superblock_clone_role_ words 1 1
+	superblock_clone_role_ words 2 2
+	superblock_clone_leg words 0 383 00112233-4455-6677-8899-aabbccddeeff $((1 << 20))
+	for i in 0 1 2 383; do
+		superblock_role words "$i" 3
+		roles+=("$SUPERBLOCK_ROLE")
+	done
+	[[ ${roles[*]} == 'spare 1 2 0' ]] || fail "${roles[*]}"
+	superblock_sum words $((16#${words[55]}))
+	((SUPERBLOCK_SUM == 16#${words[54]}))
+}
+
 @test "no copy begins, and none is put back, while another member has the last slot" {
 	local md=$R/sys/block/md127/md
 	legs 8 2
