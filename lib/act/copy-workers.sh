@@ -3,6 +3,7 @@
 # shellcheck shell=bash
 
 need core/act core/clock core/log core/paths core/text notes/copy-state world/md world/md-state
+need world/ramdisk-note
 
 readonly COPY_MIB=1048576
 # Bytes that a worker takes at once. Pieces get smaller towards the end, so that all legs finish
@@ -82,7 +83,7 @@ copy_workers_work_() {
 		clock_hundredths
 		began=$HUNDREDTHS
 		if ! copy_workers_piece_ "$leg" $((offset + FROM)) "$node" $((seek + FROM)) \
-			$((TO - FROM)) "$HOW" "$rate" ||
+			$((TO - FROM)) "$HOW" "$rate" "$folder" ||
 			! copy_workers_is_member_ "$md" "$leg"; then
 			copy_workers_leave_ "$folder" "$leg" "$FROM" "$TO" "$COPY_ERROR"
 			[[ $COPY_ERROR != *"$COPY_BAD" ]] ||
@@ -217,13 +218,13 @@ copy_workers_leave_() {
 	fi
 }
 
-# copy_workers_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE: copies one piece. While the array is in
-# use (RATE is not 0), only when the disk has nothing else to do. Sets COPY_ERROR to what was wrong
-# and returns 1, even when the leg ended early: dd treats that as the end of the file, and a disk
-# that is pulled out has no bytes left.
+# copy_workers_piece_ LEG SKIP RAM-NODE SEEK BYTES HOW RATE FOLDER: copies one piece. While the
+# array is in use (RATE is not 0), only when the disk has nothing else to do. Sets COPY_ERROR to
+# what was wrong and returns 1, even when the leg ended early: dd treats that as the end of the
+# file, and a disk that is pulled out has no bytes left.
 copy_workers_piece_() {
 	local block=512 sparse='' size nice=() said
-	copy_workers_is_free "$3" || return
+	copy_workers_is_ours_ "$8" "$3" && copy_workers_is_free "$3" || return
 	for size in 4096 "$COPY_BLOCK"; do (($5 % size)) || block=$size; done
 	[[ $6 != sparse ]] || sparse=,sparse
 	(($7 == 0)) || nice=(ionice -c 3)
@@ -238,6 +239,17 @@ copy_workers_piece_() {
 		COPY_ERROR="dd: error reading '$DEV/$1': it ended after ${said##*$'\n'}"
 		return 1
 	}
+}
+
+# copy_workers_is_ours_ FOLDER NODE: is it still the RAM leg's? Between two pieces nothing holds it,
+# so another device may have got its name. This look starts no process. Returns 1, and sets
+# COPY_ERROR, when it is not.
+copy_workers_is_ours_() {
+	local name=${1##*/} RAM_PROVIDER RAM_NODE RAM_BYTES
+	ramdisk_note_read "${name%.copy}"
+	[[ $RAM_NODE != "$2" ]] || return 0
+	COPY_ERROR="$2 is no longer noted as the RAM leg, or is another device now"
+	return 1
 }
 
 # copy_workers_is_free NODE: call it right before the ramdisk is written to. Is nothing on top of

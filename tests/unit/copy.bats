@@ -636,6 +636,29 @@ EOT
 	[[ $(calls) == $'pace 12288 1000\npace 12288 1000' ]] || fail "$(calls)"
 }
 
+@test "a device that gets the node of the RAM leg's device between two pieces is not written to" {
+	local folder=$R/run/ramraid/data.copy
+	legs 32 1
+	mkdir -p "$folder" "$R/sys/class/block/nvme0n1"
+	head -c "$SIZE" /dev/zero >"$R/dev/nvme0n1"
+	echo 5 >"$R/sys/class/block/nvme0n1/diskseq"
+	echo "device nvme0n1 $SIZE 5 used" >"$R/run/ramraid/data.ram"
+	echo "0 $SIZE dense" >"$folder/rest"
+	echo 1000000 >"$folder/rate"
+	ionice() { shift 2 && "$@"; }
+	sleep() {
+		[[ ! -e $R/other ]] || return 0
+		mv "$R/dev/nvme0n1" "$R/first"
+		head -c "$SIZE" /dev/zero | tee "$R/other" >"$R/dev/nvme0n1"
+		echo 6 >"$R/sys/class/block/nvme0n1/diskseq"
+	}
+	copy_workers_work_ $$ "$folder" 0 1 sd0 2097152 md127 nvme0n1 0
+	cmp "$R/other" "$R/dev/nvme0n1"
+	not cmp -s "$R/other" "$R/first" # the first piece was written
+	[[ $(<"$folder/failed") == 'nvme0n1 is no longer noted as the RAM leg, or is another device now' ]] ||
+		fail "$(<"$folder/failed")"
+}
+
 @test "COPY_RATE: a worker waits for as long as it was too fast" {
 	sleep() { echo "$1" >"$BATS_TEST_TMPDIR/slept"; }
 	fake_clock
