@@ -1001,7 +1001,12 @@ stay a plain array"
 @test "an array with the root file system needs ROOT=yes, a claim by name, and an initramfs that can start it" {
 	echo '31 1 9:127 / / rw,relatime shared:1 - ext4 /dev/md127 rw' >>"$R/proc/1/mountinfo"
 	finds root-not-named
-	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
+	# The second copy of the record, and what a shutdown can't do: root-array.bats.
+	fake_disk sdz 1000000
+	mkdir -p "$R/sys/dev/block/8:250"
+	echo DEVNAME=sdz >"$R/sys/dev/block/8:250/uevent"
+	echo '32 31 8:250 / /boot rw - ext4 /dev/sdz rw' >>"$R/proc/1/mountinfo"
+	printf '%s\n' ROOT=yes RESCUE=none >>"$R/etc/ramraid/data.conf"
 	finds not-claimed not-claimed-initramfs not-claimed-initramfs
 	says "ARRAY /dev/md/data UUID=…"
 	says 'to start the array'
