@@ -204,7 +204,7 @@ d}" "$R/etc/ramraid/outer.conf"
 }
 
 @test "destroy wipes no disk with another UUID, and none that the configuration does not name" {
-	eval "$(declare -f superblock_facts | sed 's/ours)/theirs) printf "%s\\n" sb=ok uuid=99999999-0000-0000-0000-000000000009 device_uuid=x level=1 events=1 ;; damaged) printf "sb=corrupt\\n" ;; ours)/')"
+	eval "$(declare -f superblock_facts | sed 's/case $text in/& theirs) printf "%s\\n" sb=ok uuid=99999999-0000-0000-0000-000000000009 device_uuid=x level=1 events=1 ;; damaged) printf "sb=corrupt\\n" ;;/')"
 	conf "UUID=$ID" "MEMBER=$A" "MEMBER=$B" MEMBER=/dev/disk/by-id/ata-C \
 		MEMBER=/dev/disk/by-id/ata-none WAIT=no
 	echo theirs >"$R/dev/sdc" # has the name of a MEMBER

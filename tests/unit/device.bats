@@ -234,7 +234,7 @@ copy of the other"
 	for row in ram:view=AAA ram:view=AA. ram:events=101 ram.refill=rrrrrrrr; do
 		decides 'done' whole-2 ram:holds=yes "$row"
 		because "$NVME may have blocks that no disk leg in sync has, since md could not write them there, so it is neither put back nor overwritten. To see which disks: ramraid check data"
-		because "ramraid stop data; ramraid start --force-leg=$NVME data. To give up what it has: mdadm --zero-superblock $NVME; ramraid attach data"
+		because "ramraid stop data && ramraid start --force-leg=$NVME data. To give up what it has: mdadm --zero-superblock $NVME; ramraid attach data"
 		decides 'done' whole-2 ram:holds=yes "$row" retry=yes
 		decides 'done' whole-2 ram:holds=yes "$row" mend=yes
 	done
