@@ -438,6 +438,11 @@ locked() {
 	OTHER=$!
 	until grep -q ready "$BATS_TEST_TMPDIR/ready"; do command sleep 0.02; done
 }
+# Ends it, and waits until it is dead: it may be no child of this subshell.
+dies() {
+	kill -KILL "$OTHER" 2>/dev/null || :
+	while bounded_process_began "$OTHER"; do command sleep 0.02; done
+}
 teardown() { [[ -z ${OTHER-} ]] || kill -KILL "$OTHER" 2>/dev/null || :; }
 # Each look at the lock that fails takes the time that it says.
 hasty() {
@@ -532,7 +537,7 @@ hasty() {
 	flock() {
 		[[ $1 != --timeout ]] || [[ $2 == 0 ]] || echo "$2" >>"$BATS_TEST_TMPDIR/waits"
 		[[ ! -e $BATS_TEST_TMPDIR/waits || $(wc -l <"$BATS_TEST_TMPDIR/waits") != 4 ]] ||
-			kill -KILL "$OTHER" 2>/dev/null || :
+			dies
 		hasty_flock "$@"
 	}
 	RUNS='' run array_lock_of_unit data 60
@@ -551,9 +556,7 @@ hasty() {
 	eval "hasty_$(declare -f flock)"
 	flock() {
 		[[ $1 != --timeout || $2 != 0 || ! -d /proc/$OTHER ]] || {
-			kill -KILL "$OTHER"
-			# It is no child of this subshell.
-			while bounded_process_began "$OTHER"; do command sleep 0.02; done
+			dies
 		}
 		hasty_flock "$@"
 	}
