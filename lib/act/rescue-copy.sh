@@ -63,7 +63,9 @@ rescue_copy_find_() { # MD IMAGE BYTES
 	local range left=$3
 	(
 		umask 077
-		readable_find "$DEV/$1" "$3" "$(disk_block "$1")" "${RANGES[@]}" >"$2.lost"
+		{
+			readable_find "$DEV/$1" "$3" "$(disk_block "$1")" "${RANGES[@]}" >"$2.lost"
+		} 2>/dev/null
 	) &
 	rescue_copy_await_ $! printf 'looking for what can be read of it\n' || return 1
 	mapfile -t RANGES <"$2.lost"
