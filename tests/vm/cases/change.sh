@@ -48,7 +48,7 @@ whole() {
 killed() {
 	slow 2000
 	ramraid replace --yes data $(leg B) $(leg C) >/root/out 2>&1 </dev/null & pid=$!
-	for i in $(seq 200); do grep -q "recovery" /proc/mdstat && break; sleep 0.1; done
+	for i in $(seq 900); do grep -q "recovery" /proc/mdstat && break; sleep 0.1; done
 	grep write_mostly $(member C)/state; kill -KILL $pid; wait $pid || :; cat /root/out
 }
 slow() { echo $1 >/sys/block/$(md data)/md/sync_speed_max; }
