@@ -20,27 +20,13 @@ conf_device_array() {
 		conf_device_is_ "${name##*:}" || :
 		;;
 	/dev/disk/by-id/md-uuid-*)
-		hex=${name#md-uuid-} hex=${hex//[-:]/}
-		while IFS= read -r other; do
-			conf_device_has_ "$other" "${hex,,}" || continue
-			ARRAY=$other
-			return
-		done < <(conf_names)
+		hex=${name#md-uuid-} hex=${hex//[-:]/} hex=${hex,,}
+		other=$(conf_same '' "${hex:0:8}-${hex:8:4}-${hex:12:4}-${hex:16:4}-${hex:20}")
+		ARRAY=${other%%$'\n'*}
 		;;
 	esac
 }
 
 conf_device_is_() { # NAME
 	conf_name_ok "$1" && [[ -e $ETC/$1.conf ]] && ARRAY=$1
-}
-
-# Does the configuration NAME have this UUID? Reads that line alone, since CONF is another array's.
-conf_device_has_() { # NAME HEX
-	local line lines
-	{ mapfile -t lines <"$ETC/$1.conf"; } 2>/dev/null || return 1
-	for line in "${lines[@]}"; do
-		line=${line//[-:\"\'[:blank:]]/}
-		[[ ${line,,} != "uuid=$2" ]] || return 0
-	done
-	return 1
 }
