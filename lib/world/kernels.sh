@@ -164,7 +164,8 @@ kernels_flaw_slots() {
 		KERNEL_FLAW_SLOTS="once the number of slots has changed, Linux $1 may crash as \
 soon as memory gets short, until the array is stopped and started again (CVE-2025-38445). Boot an \
 updated kernel first. If your distribution has fixed it, or if you stop and start the array, or \
-reboot, right afterwards: ACCEPT_KERNEL_FLAW=yes in $ETC/ramraid.conf"
+reboot, right afterwards: ACCEPT_KERNEL_FLAW=yes in $ETC/ramraid.conf until then, since it accepts \
+the other flaws as well"
 }
 
 # kernels_lacks_ RELEASE FIXED…: does the kernel lack what the versions FIXED were the first in
