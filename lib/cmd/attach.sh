@@ -65,11 +65,13 @@ attach_hand_over_() {
 	systemd_hold "$NAME"
 }
 
-# attach_here yes|mend: runs the loop; for its argument, see loop_run.
+# attach_here yes|mend: runs the loop; for its argument and what it returns, see loop_run.
 attach_here() {
+	local code=0
 	trap 'attach_interrupted' INT TERM HUP PIPE
-	loop_run "$NAME" "$1" in-use
+	loop_run "$NAME" "$1" in-use || code=$?
 	trap - INT TERM HUP PIPE
+	return "$code"
 }
 
 # What md does goes on by itself. Our copy ends, and a half-filled ramdisk is of no use.

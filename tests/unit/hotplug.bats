@@ -291,6 +291,20 @@ systemctl() {
 	[[ $(started) == 1 ]]
 }
 
+@test "mending an array that md has stopped writing to fails, and says what to do" {
+	local code=0
+	disks
+	look
+	echo broken >"$M/array_state"
+	echo faulty,write_mostly >"$M/dev-sda/state"
+	echo faulty,write_mostly >"$M/dev-sdb/state"
+	superblock_facts() { echo sb=none; }
+	array_lock() { exec {ARRAY_LOCK}>/dev/null; }
+	cmd_mend data 2>"$LOG" || code=$?
+	says 'md has stopped writing to md127'
+	[[ $code == 4 ]] || fail "$code"
+}
+
 @test "a disk that was taken out by hand stays out until it is plugged in again" {
 	disks
 	look

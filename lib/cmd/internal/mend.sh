@@ -35,7 +35,7 @@ cmd_mend() {
 ramraid adopt $NAME /dev/${F[array.md]:-md/$NAME}"
 		return
 	fi
-	[[ ${F[array.state]} == active ]] ||
+	[[ ${F[array.state]} == @(active|broken) ]] ||
 		die "$NAME: is not running; type: ramraid start $NAME" "$EX_INACTIVE"
 	[[ -z $DRY_RUN ]] || {
 		before_look_times
