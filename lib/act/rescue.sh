@@ -3,8 +3,8 @@
 # leg without being told to.
 # shellcheck shell=bash
 
-need act/rescue-copy config/conf core/act core/bounded core/lock core/log core/paths core/text
-need core/trust notes/legs-seen notes/rescue-record world/disk world/disk-find world/md
+need act/rescue-copy config/conf core/act core/bounded core/lock core/log core/mounts core/paths
+need core/text core/trust notes/legs-seen notes/rescue-record world/disk world/disk-find world/md
 need world/superblock world/volatile
 
 declare -gA F # the facts: decide/facts.list
@@ -27,7 +27,7 @@ rescue_why_not() {
 		printf '%s\n' "$why"
 	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
 		printf '%s does not exist or cannot be written\n' "$folder"
-	elif ! memory=$(rescue_memory_ "$folder"); then
+	elif ! memory=$(rescue_memory "$folder"); then
 		return 1
 	elif [[ -n $memory ]]; then
 		printf '%s is in memory (%s)\n' "$folder" "$memory"
@@ -39,7 +39,7 @@ rescue_why_not() {
 # rescue_array_ FOLDER MD: says so when the folder is on the array. Returns 1 when the look failed.
 rescue_array_() {
 	local source sources NODE
-	source=$(findmnt --noheadings --nofsroot --output SOURCE --target "$1") || return 1
+	source=$(mounts_of SOURCE "$1") || return 1
 	# bcachefs names all its devices.
 	IFS=: text_split sources "$source"
 	for source in "${sources[@]}"; do
@@ -50,21 +50,20 @@ rescue_array_() {
 	done
 }
 
-# rescue_memory_ FOLDER: prints what its file system is if a power-off loses that: tmpfs and the
+# rescue_memory FOLDER: prints what its file system is if a power-off loses that: tmpfs and the
 # like, one on ramdisks alone, or an overlay that writes to one of these; nothing for all others.
 # The path that an overlay writes to is from the time when it was mounted, perhaps in an initramfs:
 # if that path leads to nothing now, or into another overlay, the overlay counts as in memory.
-rescue_memory_() {
+rescue_memory() {
 	local type below upper=''
-	type=$(rescue_mount_ FSTYPE "$1")
-	[[ -n $type ]] || return 1
+	type=$(mounts_of FSTYPE "$1") && [[ -n $type ]] || return 1
 	if [[ $type != overlay ]]; then
 		rescue_memory_alone_ "$type" "$1"
 		return
 	fi
-	[[ ! ,$(rescue_mount_ OPTIONS "$1") =~ ,upperdir=(/([^,\\]|\\.)*) ]] ||
+	[[ ! ,$(mounts_of OPTIONS "$1" || :) =~ ,upperdir=(/([^,\\]|\\.)*) ]] ||
 		upper=${BASH_REMATCH[1]//\\/}
-	below=$(rescue_mount_ FSTYPE "${upper:-none}")
+	below=$(mounts_of FSTYPE "${upper:-none}") || :
 	if [[ -z $below || $below == overlay ]]; then
 		printf 'overlay\n'
 	else
@@ -78,13 +77,9 @@ rescue_memory_alone_() { # TYPE FOLDER
 		printf '%s\n' "$1"
 		return
 	}
-	source=$(rescue_mount_ SOURCE "$2")
+	source=$(mounts_of SOURCE "$2") || :
 	[[ $source == /dev/* ]] && disk_find "$source" && volatile_is "$NODE" || return 0
 	printf '%s on %s\n' "$1" "$source"
-}
-# Prints one column of the mount that FOLDER is on; nothing when there is none.
-rescue_mount_() { # COLUMN FOLDER
-	findmnt --noheadings --nofsroot --output "$1" --target "$2" 2>/dev/null || :
 }
 
 # rescue_turn FOLDER: takes the turn to write an image to that file system: two arrays that write at

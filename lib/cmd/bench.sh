@@ -1,7 +1,7 @@
 # ramraid bench: what a running mirror and its legs read in a second.
 # shellcheck shell=bash
 
-need config/conf-need core/cli core/json core/log core/paths core/text core/trust
+need config/conf-need core/cli core/json core/log core/mounts core/paths core/text core/trust
 need observe/look report/bench
 # Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults notes/legs-seen observe/outside
@@ -74,7 +74,7 @@ to" "$EX_USAGE"
 	[[ $path == /* ]] || path=$PWD/$1
 	trust_into why "$path"
 	[[ -z $why ]] || die "--writes=$1: $why; name a folder that is root's alone" "$EX_REFUSED"
-	source=$(findmnt -n -v -o SOURCE --target "$1")
+	source=$(mounts_of SOURCE "$1") || :
 	grep -qx "${F[array.md]}" <(lsblk -nso KNAME "$source" 2>/dev/null) ||
 		die "--writes=$1: is on ${source:-another file system}, \
 not on /dev/${F[array.md]}; name a folder on the array" "$EX_REFUSED"

@@ -1,10 +1,10 @@
 # ramraid estimate: how much memory a RAM leg with these data would take.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/bounded core/cli core/json core/log core/paths core/quantity
-need core/text notes/memory-floor observe/look report/estimate world/disk world/disk-find
-need world/kernels world/ramdisk world/ramdisk-memory world/ramdisk-note world/ramdisk-zram
-need world/sample
+need config/conf config/conf-need core/bounded core/cli core/json core/log core/mounts core/paths
+need core/quantity core/text notes/memory-floor observe/look report/estimate world/disk
+need world/disk-find world/kernels world/ramdisk world/ramdisk-memory world/ramdisk-note
+need world/ramdisk-zram world/sample
 # Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults core/act notes/legs-seen observe/outside
 
@@ -287,7 +287,7 @@ cmd_estimate_limit_() { # KIND
 # Sets the caller's NODE to the device that the folder's file system is on, if there is one.
 cmd_estimate_below_() {
 	local source
-	source=$(bounded "$TARGET" findmnt --noheadings --output SOURCE --target "$TARGET") ||
+	source=$(bounded "$TARGET" mounts_of SOURCE "$TARGET") ||
 		return 0
 	[[ $source != /dev/* ]] || disk_find "$source" || :
 }

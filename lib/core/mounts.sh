@@ -1,4 +1,4 @@
-# The kernel's table of mounts (proc_pid_mountinfo(5)).
+# The kernel's table of mounts (proc_pid_mountinfo(5)), and the mount that a path is on.
 # shellcheck shell=bash
 
 need core/paths
@@ -14,4 +14,12 @@ mounts_read() {
 	{
 		mapfile -t MOUNTS <"$PROC/1/mountinfo" || mapfile -t MOUNTS <"$PROC/self/mountinfo"
 	} 2>/dev/null
+}
+
+# mounts_of COLUMN PATH: prints what findmnt says in COLUMN about the mount that PATH is on. Where
+# one mount hides another, that is the last one (without --direction, findmnt(8) prints all of
+# them). Returns 1 when findmnt can't tell, as for a path that does not exist.
+mounts_of() {
+	findmnt --noheadings --nofsroot --first-only --direction backward --output "$1" \
+		--target "$2" 2>/dev/null
 }

@@ -1627,6 +1627,9 @@ hook() { # ARG…: as run-parts calls it, with our program
 	says 'is on /dev/sdz, which is not'
 	mkdir -p "$R/sys/class/block/sdz/slaves/dm-7"
 	finds leg-opens-late
+	export MOUNT_SOURCE=tmpfs
+	finds leg-opens-late rescue-folder
+	says "found that /var/lib/ramraid is in memory (tmpfs)"
 	echo RESCUE=none >>"$R/etc/ramraid/data.conf"
 	rm -r "$R/sys/class/block/sdz/slaves"
 	finds leg-opens-late

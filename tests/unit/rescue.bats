@@ -560,6 +560,16 @@ on() {
 	on overlay overlay overlayroot rw,lowerdir=x,upperdir=mnt/upper ext4 /dev/sda1
 }
 
+@test "of two file systems mounted over one another, the upper one holds the image" {
+	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sda1 rw' '2 1 0:9 / /tmp rw - tmpfs lower rw' \
+		'3 1 0:10 / /tmp rw - xfs /dev/sdb1 rw' >"$R/mounts"
+	findmnt() { command findmnt --tab-file "$R/mounts" "$@"; }
+	[[ $(mounts_of FSTYPE /tmp) == xfs && $(mounts_of SOURCE /tmp) == /dev/sdb1 ]]
+	[[ -z $(rescue_memory /tmp) ]]
+	printf '%s\n' '4 1 0:11 / /tmp rw - tmpfs upper rw' >>"$R/mounts"
+	[[ $(rescue_memory /tmp) == tmpfs ]]
+}
+
 @test "of an array that holds the images, only members in sync count, not the failed disk or the one being rebuilt" {
 	local node state
 	lsblk() { :; }

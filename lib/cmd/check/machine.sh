@@ -3,10 +3,10 @@
 # Two programs that make ramdisks would fight over those of an array.
 # shellcheck shell=bash
 
-need act/array-lock act/notify act/rescue-beside cmd/check/findings config/conf config/conf-faults
-need core/cli core/paths core/quantity core/text core/trust notes/adopted notes/claim notes/hardware
-need notes/selftest-record observe/ramdisk-makers world/disk world/disk-find world/ramdisk
-need world/ramdisk-memory
+need act/array-lock act/notify act/rescue act/rescue-beside cmd/check/findings config/conf
+need config/conf-faults core/cli core/mounts core/paths core/quantity core/text core/trust
+need notes/adopted notes/claim notes/hardware notes/selftest-record observe/ramdisk-makers
+need world/disk world/disk-find world/ramdisk world/ramdisk-memory
 
 # check_machine ALL: checks the system. The first two questions concern each array; the others are
 # only asked when the check is about all arrays.
@@ -133,7 +133,7 @@ or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 # check_machine_rescue: would an image of the RAM leg be root's alone, and as secret as the legs
 # are? After facts_observe.
 check_machine_rescue() {
-	local i why source NODE folder=${CONF[RESCUE]}
+	local i why source memory NODE folder=${CONF[RESCUE]}
 	[[ ${F[conf.ram]} != none && $folder != none ]] || return 0
 	trust_into why "$folder/$CHECK_ARRAY"
 	[[ -z $why ]] ||
@@ -142,14 +142,21 @@ so that a shutdown can save the RAM leg there" "$why" \
 			"chown root and chmod go-w what is named there (or, where it says that a \
 user has mounted it, name that disk in /etc/fstab), \
 or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
+	# A shutdown makes what is not there yet.
+	while [[ $folder == */* && ! -e $folder ]]; do folder=${folder%/*}; done
+	folder=${folder:-/}
+	memory=$(rescue_memory "$folder") || memory=''
+	[[ -z $memory ]] ||
+		findings_problem rescue-folder "a RESCUE= that outlasts a power-off" \
+			"that ${CONF[RESCUE]} is in memory ($memory)" \
+			"write a RESCUE= on a disk in $ETC/$CHECK_ARRAY.conf"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n $(disk_containers "${F[leg.$i.node]:-none}") ]] || continue
-		source=$(findmnt --noheadings --nofsroot --output SOURCE \
-			--target "${folder%/*}/" 2>/dev/null) || return 0
+		source=$(mounts_of SOURCE "$folder") || return 0
 		disk_find "$source" && [[ -z $(disk_containers "$NODE") ]] || return 0
 		findings_note rescue-plain "a saved image of the RAM leg to be encrypted, \
 as the disk leg ${F[leg.$i.dev]} is" \
-			"that RESCUE=$folder is on $source, \
+			"that RESCUE=${CONF[RESCUE]} is on $source, \
 which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, \
 in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
 		return 0
