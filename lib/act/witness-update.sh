@@ -5,8 +5,8 @@
 
 need act/witness-called act/witness-take-back core/act core/log core/paths decide/health
 need notes/hardware notes/legs-seen notes/old-name notes/watched notes/witness observe/all-disks
-need observe/before-look observe/complete-legs observe/disks-lack observe/facts
-need observe/foreign-start observe/outside world/md-state world/ramdisk-note world/superblock
+need observe/before-look observe/complete-legs observe/facts observe/foreign-start observe/last-copy
+need observe/outside world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
 readonly WITNESS_UPDATE_TRIES=3
@@ -48,31 +48,17 @@ witness_update_run() {
 	[[ ${F[array.state]} != active ]] || md_state_run "${F[array.md]}"
 }
 
-# witness_update_last_copy_ [again]: somebody may have stopped the array within seconds after it had
-# lost its disk legs, before the record said so, and may have started it again from them. If the
-# ramdisk is still there, its superblock shows it: complete, with more events than the record, and
-# with no disk leg active. Or md may have kept disk legs in sync that lack blocks, which no record
-# says. In both cases the facts of the record are set to say that only the RAM leg was good, whether
-# the record can be written or not.
+# witness_update_last_copy_ [again]: was the ramdisk the only good copy when the array was stopped,
+# before the record said so? Then the facts of the record are set to say that, whether the record
+# can be written or not.
 witness_update_last_copy_() {
-	local key value here=() legs=() departed=() numbers='' active='' NODES=()
-	local -A says=()
-	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] &&
-		ramdisk_note_is_node "${F[ram.node]}" || return 0
-	while IFS='=' read -r key value; do
-		says[$key]=$value
-	done < <(superblock_facts_patiently "${F[ram.node]}")
-	[[ ${says[sb]-} == ok && ${says[uuid]-} == "${F[uuid]}" && ${says[role]-} =~ ^[0-9]+$ &&
-		-z ${says[recovery]-} ]] || return 0
-	{
-		[[ ${says[view]:0:says[role]}${says[view]:says[role]+1} != *A* ]] &&
-			((says[events] > ${F[witness.events]:-0}))
-	} || disks_lack_when_stopped "${says[events]}" || return 0
+	local here=() legs=() departed=() numbers='' active='' NODES=()
+	last_copy_find || return 0
 	log_warning "${F[name]}: the ramdisk ${F[ram.node]} was the only good copy when the array \
 was stopped; its record did not say so yet"
-	witness_called_departed "${says[events]}"
-	witness_update_write_ "${says[events]}" "${says[role]}:${says[number]}" '' '' \
-		"${departed[@]}" || {
+	witness_called_departed "${LAST_COPY[events]}"
+	witness_update_write_ "${LAST_COPY[events]}" "${LAST_COPY[role]}:${LAST_COPY[number]}" '' \
+		'' "${departed[@]}" || {
 		if (($? == 2)) && [[ ${1-} != again ]]; then
 			before_look_witness
 			witness_update_last_copy_ again
@@ -80,9 +66,7 @@ was stopped; its record did not say so yet"
 		fi
 		witness_update_none_ || :
 	}
-	F[witness.left]=${F[witness.legs]:-${F[witness.left]-}} F[witness.legs]='' \
-		F[witness.events]=${says[events]} F[witness.ram_slot]=${says[role]}
-	F[witness.ram_number]=${says[number]}
+	last_copy_facts
 }
 
 # witness_update [no-ram-slot|"" [filling]]: writes down which legs are in sync, with the event

@@ -2,7 +2,8 @@
 # that a start of ours would have refused? It reads superblocks, and writes nothing.
 # shellcheck shell=bash
 
-need core/paths decide/health notes/hardware notes/watched observe/members world/superblock
+need core/paths decide/health notes/hardware notes/watched observe/last-copy observe/members
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -49,10 +50,13 @@ foreign_start_judge() {
 # foreign_start_look: the judgement for a verb that only shows what is: sets array.known and
 # array.unfit, and starts no process unless the array has to be judged. Only root can read
 # superblocks, so for others array.known is unread, unless the record alone shows that it is no. It
-# does not search all disks for a copy of a member.
+# does not search all disks for a copy of a member. It also sets the facts of the record, if the
+# ramdisk shows that it was the only good copy (last_copy_find).
 foreign_start_look() {
 	F[array.known]=yes F[array.unfit]=''
 	if foreign_start_can_read; then
+		[[ ${F[array.state]} == active ]] && watched_is "${F[array.md]}" ||
+			! last_copy_find || last_copy_facts
 		foreign_start_judge
 	elif foreign_start_is_open_; then
 		F[array.known]=unread

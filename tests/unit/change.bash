@@ -58,10 +58,11 @@ check_left() {
 leaves() { rm -rf "${MD:?}/dev-$1" "$R/sys/class/block/$1/holders/md127"; } # NODE
 conf() { printf '%s\n' "$@" >"$R/etc/ramraid/data.conf" && chmod 640 "$R/etc/ramraid/data.conf"; }
 
+superblock_has_bad_blocks() { return 1; }
 # What the superblocks say: a disk holds the word "ours", "ahead" (with more events than the others),
 # "alone" (used without the others), "spare", or nothing.
 superblock_facts() {
-	local node=${1##*/} text='' slot=2 events=41
+	local node=${1##*/} text='' slot=2 events=41 view=...
 	[[ $node != sda ]] || slot=1
 	[[ $node != rd* ]] || slot=0
 	{ read -r text <"$1"; } 2>/dev/null || :
@@ -75,7 +76,8 @@ superblock_facts() {
 	alone)
 		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 \
 			raid_disks=3 size=1 data_offset=2048 data_size=1 events=41 "number=$slot" \
-			"role=$slot" roles=2:2 view=..A recovery= dirty=no
+			"role=$slot" "roles=$slot:$slot" "view=${view:0:slot}A${view:slot+1}" recovery= \
+			dirty=no
 		;;
 	spare)
 		printf '%s\n' sb=ok "uuid=$ID" "device_uuid=$(uuid_of "${node#sd}")" level=1 \
@@ -185,7 +187,7 @@ fakes() {
 # verb ARG…: runs it, and sets status and output. It is a program of its own, because "run" switches
 # errexit off.
 verb() {
-	SUPERBLOCK_FACTS=$(declare -f superblock_facts)
+	SUPERBLOCK_FACTS=$(declare -f superblock_facts superblock_has_bad_blocks)
 	export R MD ID KILL_AFTER FAILS STUCK REBUILD BATS_TEST_TMPDIR SUPERBLOCK_FACTS
 	export -f called calls step effect put joins leaves uuid_of regroup rebuild free_slot \
 		mdadm sleep lsblk modprobe systemctl wipefs fakes fake_clock

@@ -5,6 +5,9 @@
 setup() {
 	load helper
 	load change
+	begin
+}
+begin() {
 	change_world
 	put metadata_version 1.2
 	printf 'MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\n' >"$R/proc/meminfo"
@@ -72,6 +75,32 @@ untouched_calls() { [[ -z $(calls) ]] || fail "called: $(calls)"; }
 	assert_failure 3
 	assert_line '  THE RAMDISK rd0 HAS THE ONLY GOOD COPY: do not cut the power'
 	assert_line "  action: to go on with the ramdisk: ${GO_ON#*; }"
+}
+
+@test "the same if the record does not say so yet, but the superblock of the ramdisk does" {
+	local state
+	for state in active absent; do
+		rm -rf "$R"
+		begin
+		only_ramdisk
+		record "$(uuid_of a) $(uuid_of b)" 40
+		echo alone >"$R/dev/rd0"
+		[[ $state == active ]] || {
+			leaves sda
+			leaves sdb
+			rm -r "$R/sys/block/md127" "$R/dev/md127" "$R/dev/md/data"
+		}
+		verb status data
+		assert_line '  THE RAMDISK rd0 HAS THE ONLY GOOD COPY: do not cut the power'
+		verb check data
+		assert_line -p 'problem only-copy: expected the ramdisk rd0, which alone has what was'
+		verb metrics
+		assert_line 'ramraid_only_good_copy_in_ram{array="data"} 1'
+		echo ours >"$R/dev/rd0"
+		verb status data
+		refute_output -p 'HAS THE ONLY GOOD COPY'
+	done
+	grep -q events=40 "$R/etc/ramraid/state/data.witness"
 }
 
 @test "check and the metrics say that the only good copy is in a ramdisk beside the array" {
