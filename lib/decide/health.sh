@@ -55,10 +55,16 @@ health_disk_beside() {
 	return 1
 }
 
-# health_legs: sets LEGS_IN_ALL to how many legs the array is to have, the RAM leg included.
+# health_legs: sets LEGS_IN_ALL to how many legs the array has or may have had, with the RAM leg.
+# A new disk that a change is about to add has been in no slot yet.
 health_legs() {
+	local i
 	LEGS_IN_ALL=${F[members]}
 	[[ ${F[conf.ram]} == none ]] || LEGS_IN_ALL=$((LEGS_IN_ALL + 1))
+	for ((i = 0; i < ${F[members]}; i++)); do
+		[[ -n ${F[leg.$i.in]} || ${F[leg.$i.kind]} != @(blank|occupied|foreign) ]] ||
+			LEGS_IN_ALL=$((LEGS_IN_ALL - 1))
+	done
 }
 
 # health_disk_has_all: is any disk leg in sync, and do those in sync, together, have everything that

@@ -18,16 +18,17 @@ declare -gA F # the facts: decide/facts.list
 
 # membership_plan_count_: sets the caller's goal (how many disks are to be in the array), good (of
 # these, in sync), coming (of these, to be built or put back), leaving (disks that are to leave),
-# inside (of these, still in the array) and lacking (of the disks that lack blocks that md could not
-# write: those that are to stay minus those that are to leave).
+# inside (of these, still in the array), copies (of these, in sync) and lacking (of the disks that
+# lack blocks that md could not write: those that are to stay minus those that are to leave).
 membership_plan_count_() {
 	local i
-	goal=0 good=0 coming=0 leaving=0 inside=0 lacking=0
+	goal=0 good=0 coming=0 leaving=0 inside=0 copies=0 lacking=0
 	for ((i = 0; i < F[members]; i++)); do
 		if [[ ${F[leg.$i.leaving]} == yes ]]; then
 			[[ ${F[leg.$i.lacks]} != yes ]] || lacking=$((lacking - 1))
 			leaving=$((leaving + 1))
 			[[ ${F[leg.$i.in]} != "${F[array.md]}" ]] || inside=$((inside + 1))
+			[[ ${F[leg.$i.state]} != in_sync ]] || copies=$((copies + 1))
 			continue
 		fi
 		goal=$((goal + 1))
@@ -45,10 +46,15 @@ membership_plan_may_return_() {
 	[[ ${F[leg.$1.kind]} == @(returned|removed) ]] && readd_by_bitmap "$1" &&
 		! choice_barred "readd.$1"
 }
+# While only the RAM leg is in sync, a disk that was there before is not built: until that has
+# finished, even a stale disk is better than none (readd_is_open_).
 membership_plan_may_build() {
 	[[ -z ${F[leg.$1.why]}${F[leg.$1.loose]}${F[leg.$1.whose]} ]] &&
 		! membership_plan_may_return_ "$1" || return 1
-	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || return 0
+	[[ ${F[leg.$1.kind]} != @(returned|removed) ]] || {
+		health_disk_in_sync
+		return
+	}
 	[[ ${F[leg.$1.kind]} == @(blank|begun|fresh) ]] || [[ ${F[leg.$1.force]} == yes &&
 		(${F[leg.$1.kind]} == @(occupied|damaged|unreadable|silent) ||
 		${F[leg.$1.kind]} == @(foreign|copy|given|ahead|holding|separate)) ]]
@@ -56,7 +62,8 @@ membership_plan_may_build() {
 
 # membership_plan: sets PLAN (what will be done, in words) and WRONG (why not, and what to do).
 membership_plan() {
-	local i goal good coming leaving inside lacking building='' joins='' invalid WHERE KEPT
+	local i goal good coming leaving inside copies lacking building='' joins='' invalid WHERE \
+		KEPT
 	PLAN=() WRONG=()
 	membership_plan_count_
 	membership_wrong_array
@@ -106,8 +113,11 @@ membership_plan_joins_() { # I
 	case ${F[leg.$1.state]} in
 	recovering) PLAN+=("wait for  $dev$WHERE, which is being rebuilt") building=yes && return ;;
 	faulty)
-		WRONG+=("$dev: md has given it up. See what is wrong with it (journalctl -k), \
-then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev NEW") && return
+		membership_plan_stays_ "$1" ||
+			WRONG+=("$dev: md has given it up. See what is wrong with it \
+(journalctl -k), then: ramraid attach ${F[name]}; or replace it: \
+ramraid replace ${F[name]} $dev NEW")
+		return
 		;;
 	esac
 	if membership_plan_may_build "$1"; then
@@ -118,10 +128,31 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 	elif [[ -n ${F[leg.$1.whose]} ]]; then
 		not_ours "$1" foreign
 		WRONG+=("$dev: $NOT_OURS. ${NOT_OURS_DO^}")
+	elif [[ ${F[leg.$1.kind]} == @(returned|removed) && -z ${F[leg.$1.why]} ]] &&
+		! health_disk_in_sync; then
+		PLAN+=("build     $dev$WHERE, as soon as another disk is in sync; whatever is \
+on it is lost")
+		building=yes joins=yes
 	else
 		membership_wrong_loose "$1" "$dev$WHERE"
-		membership_wrong_disk "$1" "$dev" "$inside"
+		membership_plan_stays_ "$1" || membership_wrong_disk "$1" "$dev" "$copies"
 	fi
+}
+
+# membership_plan_may_stay_ I: may disk I, which md has given up or which can't be read, stay as it
+# is, because the change replaces another disk, and no disk in sync leaves? Then it is no worse than
+# one that is missing.
+membership_plan_may_stay_() {
+	[[ ${F[leg.$1.state]} == faulty || ${F[leg.$1.kind]} == @(unreadable|silent) ]] &&
+		((leaving > 0 && copies == 0)) && [[ -z ${F[leg.$1.replaces]} ]]
+}
+# Adds that to the plan. Returns 1 if it may not.
+membership_plan_stays_() { # I
+	local dead='md has given it up' WHERE
+	membership_plan_may_stay_ "$1" || return 1
+	[[ ${F[leg.$1.state]} == faulty ]] || dead="it can't be read"
+	membership_plan_where_ "$1"
+	PLAN+=("leave     ${F[leg.$1.dev]}$WHERE as it is: $dead")
 }
 
 # membership_plan_next: decides the next step, as action_choose; refuse ends it. Further actions:
@@ -131,7 +162,7 @@ then: ramraid attach ${F[name]}; or replace it: ramraid replace ${F[name]} $dev 
 #   drop I         take out a disk leg that is to leave
 #   forget NAME    forget a disk that has left
 membership_plan_next() {
-	local i goal good coming leaving inside lacking
+	local i goal good coming leaving inside copies lacking
 	action_choose
 	[[ $ACTION != @(refuse|make-writable|set-backlog|write-mostly) ]] || return 0
 	membership_plan_count_
@@ -202,6 +233,7 @@ membership_plan_join_() {
 	for ((i = 0; i < F[members]; i++)); do
 		[[ ${F[leg.$i.leaving]} != yes ]] || continue
 		if [[ ${F[leg.$i.state]} == faulty ]]; then
+			! membership_plan_may_stay_ "$i" || continue
 			choice_is refuse "md has given up ${F[leg.$i.dev]}; nothing is taken out. \
 To replace it: ramraid replace ${F[name]} ${F[leg.$i.dev]} NEW"
 		elif [[ -n ${F[leg.$i.in]} ]] || ! membership_plan_may_join_ "$i"; then

@@ -21,13 +21,13 @@ $RESCUE_WAY")
 	fi
 }
 
-# membership_wrong_disk I DEV INSIDE: INSIDE is how many disks that are to leave are in the array.
+# membership_wrong_disk I DEV COPIES: COPIES is how many of the disks that are to leave are in sync.
 membership_wrong_disk() {
 	local why=${F[leg.$1.why]} again='then type the same again (or "replace" with --force)'
 	not_ours "$1" "${F[leg.$1.kind]}" ", $again" || :
 	case ${F[leg.$1.kind]} in
 	missing)
-		# A disk that is still missing makes nothing worse; but then no disk may leave.
+		# A disk that is still missing makes nothing worse; but then no copy may leave.
 		(($3 == 0)) || membership_wrong_missing_ "$1" "$2"
 		;;
 	used) WRONG+=("$2: is in use by something else; see: lsblk $2") ;;

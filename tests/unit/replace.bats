@@ -304,6 +304,70 @@ is on it. If nothing on it is needed any more: mdadm --zero-superblock $A"
 	is_whole C
 }
 
+# All disks have left; only the RAM leg has what was written since. A is gone, B is plugged in again.
+only_ram() {
+	leaves sda
+	leaves sdb
+	rm "$R/dev/disk/by-id/ata-A" "$R/dev/sda"
+	put degraded 2
+	printf '%s\n' "uuid=$ID" legs= events=41 "filled=${1:-40}" ram_slot=0 generation=1 \
+		"left=$(uuid_of a) $(uuid_of b)" "seen=$(uuid_of a) $(uuid_of b)" \
+		>"$R/etc/ramraid/state/data.witness"
+	printf '%s\n' 'md127 7' "$(uuid_of b) events=41 with=" >"$R/run/ramraid/data.joined"
+}
+
+@test "while only the RAM leg is good, a disk that has returned is put back by its bitmap before the new one is built" {
+	only_ram
+	verb replace --dry-run data "$A" "$C"
+	assert_output -p "put back  $B (/dev/sdb)"
+	verb replace --yes data "$A" "$C"
+	assert_success
+	is_whole B C
+	[[ $(steps) != *zero-superblock*/dev/sdb* ]] || fail "$(steps)"
+	[[ $(steps) == *'--re-add /dev/sdb'*'--add /dev/sdc'* ]] || fail "$(steps)"
+}
+
+@test "if md may have forgotten what the returned disk lacks, it is built last" {
+	only_ram 60
+	verb replace --dry-run data "$A" "$C"
+	assert_output -p "build     $B (/dev/sdb), as soon as another disk is in sync"
+	verb replace --yes data "$A" "$C"
+	assert_success
+	is_whole B C
+	[[ $(steps) == *'--add /dev/sdc'*'--zero-superblock /dev/sdb'*'--add /dev/sdb'* ]] ||
+		fail "$(steps)"
+}
+
+@test "without a new disk, the returned one is not built while only the RAM leg is good" {
+	only_ram 60
+	conf "UUID=$ID" MEMBER=$B
+	put raid_disks 2
+	verb apply --yes data
+	assert_failure 1
+	[[ $(steps) != *zero-superblock* && $(steps) != *'--add'* ]] || fail "$(steps)"
+}
+
+@test "one of two disks that md has given up is replaced, and then the other" {
+	put dev-sda/state faulty,write_mostly dev-sdb/state faulty,write_mostly dev-sda/slot none \
+		dev-sdb/slot none degraded 2
+	verb replace --dry-run data "$A" "$C"
+	assert_output -p "leave     $B (/dev/sdb) as it is: md has given it up"
+	verb replace --yes data "$A" "$C"
+	[[ $(<"$MD/dev-sdc/state") == in_sync* && ! -e $MD/dev-sda ]] || fail "$(steps)"
+	verb replace --yes data "$B" /dev/sdd
+	assert_success
+	is_whole C D
+}
+
+@test "a new disk that fails while the others are dead is not passed over" {
+	put dev-sda/state faulty,write_mostly dev-sdb/state faulty,write_mostly dev-sda/slot none \
+		dev-sdb/slot none degraded 2
+	REBUILD=bad
+	verb replace --yes data "$A" "$C"
+	assert_failure 4
+	assert_output -p "md has given up $C; nothing is taken out"
+}
+
 @test "if the new disk fails while it is built, the old one stays, and another new one can replace it" {
 	REBUILD=bad
 	verb replace --yes data "$B" "$C"
