@@ -24,7 +24,7 @@ witness_update_free_slot() {
 witness_update_foreign_start() {
 	local MD_RUN
 	witness_update_run
-	F[array.judged]=$MD_RUN F[array.known]=yes F[array.unfit]=''
+	F[array.judged]=$MD_RUN F[array.known]=yes F[array.unfit]='' F[array.unfit_by]=''
 	# Nothing is written down about a copy that runs under the name of a leg: the copy would be
 	# mistaken for the leg ever after.
 	if [[ ${F[array.state]} == active ]]; then

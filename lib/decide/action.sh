@@ -9,8 +9,8 @@
 # the legs that it leaves out; and STRANGERS and STRANGERS_MADE (decide/strangers.sh). action_gate
 # sets GATE and GATE_WHY.
 
-need core/paths decide/below decide/choice decide/health decide/leg decide/ram-device decide/readd
-need decide/rescue-way decide/safe-start decide/unbuilt
+need core/paths decide/below decide/choice decide/foreign-run decide/health decide/leg
+need decide/ram-device decide/readd decide/rescue-way decide/safe-start decide/unbuilt
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -134,23 +134,7 @@ ramraid start ${F[name]}"
 can be read, so it is not known whether one of them was in sync when the array last ran. See the \
 kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
-		local why=", from legs that were not in sync when it last ran, or are older now: \
-writes may be missing from it."
-		local how="Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the \
-legs (ramraid start ${F[name]})"
-		[[ ${F[conf.root]} != yes ]] ||
-			how="/ is on it: power off, take out the disks that it runs from, put \
-back those that were in sync last, and boot again"
-		[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}."
-		! health_only_copy_beside || {
-			choice_is refuse "something else has started ${F[array.md]} without the \
-ramdisk ${F[ram.node]}, which has what was written last, and no disk has that. Do not cut the \
-power. To go on with it: mdadm --stop /dev/${F[array.md]} && \
-mdadm --assemble --run /dev/md/${F[name]} /dev/${F[ram.node]} && ramraid start ${F[name]}"
-			return 0
-		}
-		choice_is refuse "something else has started ${F[array.md]}$why $how; \
-or, if it is right as it is: rm $STATE/${F[name]}.witness${F[witness.copy]:+ ${F[witness.copy]}}"
+		foreign_run_refused
 	elif [[ -n ${F[array.twin]} ]]; then
 		choice_is refuse "its legs have been started as two arrays, \
 ${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \

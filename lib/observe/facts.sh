@@ -311,9 +311,9 @@ readonly FACTS_BLANK='
 	witness.seen witness.was witness.why witness.copy witness.give_up witness.generation
 	witness.counts witness.doubted witness.known witness.departed array.md array.state
 	array.done array.total array.rate array.readauto array.pending array.twin array.known
-	array.judged array.unfit array.gone array.strangers array.unconfigured array.foreign
-	array.copy array.copy_known array.link array.stat array.block clones clones.loop
-	clones_known disks.lack ram.node ram.state ram.slot ram.number ram.out ram.bytes
+	array.judged array.unfit array.unfit_by array.gone array.strangers array.unconfigured
+	array.foreign array.copy array.copy_known array.link array.stat array.block clones
+	clones.loop clones_known disks.lack ram.node ram.state ram.slot ram.number ram.out ram.bytes
 	ram.taken ram.data ram.limit ram.full ram.tried ram.refill ram.algorithm ram.stat
 	ram.errors change.left change.kept change.used change.block
 '

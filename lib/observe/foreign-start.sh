@@ -53,7 +53,7 @@ foreign_start_judge() {
 # does not search all disks for a copy of a member. It also sets the facts of the record, if the
 # ramdisk shows that it was the only good copy (last_copy_find).
 foreign_start_look() {
-	F[array.known]=yes F[array.unfit]=''
+	F[array.known]=yes F[array.unfit]='' F[array.unfit_by]=''
 	if foreign_start_can_read; then
 		[[ ${F[array.state]} == active ]] && watched_is "${F[array.md]}" ||
 			! last_copy_find || last_copy_facts
@@ -74,17 +74,19 @@ foreign_start_is_open_() {
 		! watched_is "${F[array.md]}"
 }
 
-# foreign_start_unfit_ UUID NODE: sets array.unfit if this member in sync is one from which no
-# start of ours would start.
+# foreign_start_unfit_ UUID NODE: sets array.unfit and array.unfit_by if this member in sync is one
+# from which no start of ours would start.
 foreign_start_unfit_() {
 	local HARDWARE_MOVED HARDWARE_ALIEN
 	hardware_compare "$1" "$2"
 	# It may be a copy, whatever its superblock says, and md reads from it, too.
 	[[ -z $HARDWARE_ALIEN ]] ||
-		F[array.unfit]="/dev/$2, which may be a copy of a leg: $HARDWARE_MOVED"
+		F[array.unfit]="/dev/$2, which may be a copy of a leg: $HARDWARE_MOVED" \
+			F[array.unfit_by]=hardware
 	# md assembles legs that were used without each other, if their event counts are the same.
 	[[ " ${F[witness.given]-} " != *" $1 "* ]] ||
-		F[array.unfit]="/dev/$2, which a start without it has given up"
+		F[array.unfit]="/dev/$2, which a start without it has given up" \
+			F[array.unfit_by]=given
 }
 
 # foreign_start_vouches_ UUID FACTS: was this disk leg in sync when the array last ran, and was it,

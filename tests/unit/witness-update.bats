@@ -67,7 +67,8 @@ not_writable() {
 	[[ ${F[array.known]} == no && ${F[array.unfit]} == '/dev/sdb, which a start'* ]] ||
 		fail "${F[array.known]} ${F[array.unfit]}"
 	action_choose
-	[[ $ACTION == refuse && $WHY == *'with /dev/sdb, which a start without it has given up.'* ]] ||
+	[[ $ACTION == refuse && $WHY == *'with /dev/sdb, which a start without it has given up.'* &&
+		$WHY != *'rm '* ]] ||
 		fail "$WHY"
 	runs "witness.legs=$one" witness.events=50 "witness.given=$two" leg.1.state=
 	witness_update_foreign_start
