@@ -5,6 +5,7 @@ checked_on forky
 from small
 disk A 40M
 disk B 40M
+disk C 40M
 may_fail ramraid@data.service srv-data.mount
 
 readonly tools='
@@ -129,6 +130,22 @@ stopped; its record did not say so yet"
 			for i in $(seq 400); do [ "$(slots data)" = UUU ] && break; sleep 0.3; done
 			test "$(slots data)" = UUU; systemctl start srv-data.mount
 			sums; test "$(compare data)" = 0'
+		check 'replace puts a disk that has returned back by its bitmap, and only then builds the new one' "$tools"'
+			conf HOTPLUG=no; lose; new onlyram8
+			for i in $(seq 100); do
+				grep -x legs= /etc/ramraid/state/data.witness && break; sleep 0.3
+			done
+			back B; settle; test "$(slots data | tr -d _)" = U
+			ramraid replace --dry-run data $(leg A) $(leg C) >/root/out; cat /root/out
+			grep "put back  $(leg B)" /root/out
+			ramraid replace --yes data $(leg A) $(leg C) >/root/out 2>&1; cat /root/out
+			test "$(sed -En "s/.*--(re-add|add) .*/\\1/p" /root/out | paste -sd " ")" = \
+				"re-add add"
+			fails grep "zero-superblock $(node B)" /root/out
+			test "$(slots data)" = UUU; sums; test "$(compare data)" = 0
+			back A; settle; mdadm --zero-superblock $(node A)
+			ramraid replace --yes data $(leg C) $(leg A); test "$(slots data)" = UUU
+			rm /etc/ramraid/data.conf.d/test.conf; sums; test "$(compare data)" = 0'
 		check 'stop puts back the disks that are there, and lets the RAM leg go when one has it all' "$tools"'
 			lose; new onlyram2; back A B; systemctl stop srv-data.mount
 			ramraid stop data; fails grep "^md" /proc/mdstat
