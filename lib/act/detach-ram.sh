@@ -5,7 +5,8 @@
 need act/block-size act/copy act/loop act/rescue act/rescue-beside act/transitions
 need act/witness-update config/conf core/act core/clock core/log core/paths core/quantity core/text
 need decide/action decide/health decide/ram-device notes/legs-seen notes/watched observe/before-look
-need observe/facts world/md world/md-format world/ramdisk world/superblock world/systemd
+need observe/facts observe/rescue-place world/md world/md-format world/ramdisk world/superblock
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -172,7 +173,7 @@ detach_ram_resync_or_rescue_() { # NAME going-down|""
 				detach_ram_keeps "$1"
 				return "$EX_REFUSED"
 			}
-			! detach_ram_all_there_ || patience=0
+			! detach_ram_none_can_come_ || patience=0
 			detach_ram_wait_for_disk_ "$1" $((patience - (NOW - begin))) "$failures" ||
 				failures=$((failures + 1))
 			[[ -z $DETACH_RAM_RESCUED ]] || return 0
@@ -209,6 +210,7 @@ detach_ram_begin_() {
 # Prints an alert on the console every DETACH_RAM_TELL seconds; told is the caller's.
 detach_ram_tell_() { # NAME
 	((NOW - told >= DETACH_RAM_TELL)) || return 0
+	rescue_place_look
 	log_alert "$1: THE RAM LEG IS THE ONLY GOOD COPY. Do not cut the power. \
 $(transitions_remedy)"
 	told=$NOW
@@ -237,6 +239,10 @@ detach_ram_all_there_() {
 	health_count
 	((IN_SYNC == F[members]))
 }
+
+# detach_ram_none_can_come_: is it in vain to wait for a disk? Where md has stopped writing, it
+# rebuilds none any more.
+detach_ram_none_can_come_() { [[ ${F[array.state]} == broken ]] || detach_ram_all_there_; }
 
 # NAME
 detach_ram_keeps() {
@@ -271,7 +277,7 @@ detach_ram_try_again_() {
 	((NOW - tried < DETACH_RAM_AGAIN)) || return 0
 	((NOW - asked >= DETACH_RAM_ASK)) || return 1
 	asked=$NOW
-	(($(rescue_room "${CONF[RESCUE]}") > room + DETACH_RAM_ROOM))
+	(($(rescue_place_room "${CONF[RESCUE]}") > room + DETACH_RAM_ROOM))
 }
 
 # Saves the RAM leg to a file, and sets DETACH_RAM_RESCUED; does nothing while another array has the
@@ -305,7 +311,7 @@ cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue && ramraid restore $1" ;;
 # saves the RAM leg to a file. If that fails, returns 1; the caller then goes on waiting, as long as
 # systemd lets it, and counts the failures: after the first, this tries again only now and then.
 detach_ram_wait_for_disk_() {
-	local why
+	local why remedy='bring a disk leg back'
 	detach_ram_forgive_
 	systemd_go_on
 	if (($2 > 0)); then
@@ -325,13 +331,16 @@ detach_ram_wait_for_disk_() {
 		why='it does not fit, or could not be written'
 	fi
 	clock # an image takes long
-	tried=$NOW asked=$NOW room=$(rescue_room "${CONF[RESCUE]}")
+	tried=$NOW asked=$NOW room=$(rescue_place_room "${CONF[RESCUE]}")
 	if detach_ram_all_there_; then
 		log_alert "$1: the RAM leg can't be saved to a file ($why). \
 The blocks that md could not write to the disk legs are LOST when this machine goes down"
 	else
+		[[ ${F[array.state]} != broken ]] ||
+			remedy="copy what is on /dev/${F[array.md]} elsewhere, since it can still \
+be read"
 		log_alert "$1: the RAM leg can't be saved to a file ($why). \
-Everything written since the disks left is LOST when this machine goes down; bring a disk leg back"
+Everything written since the disks left is LOST when this machine goes down; $remedy"
 	fi
 	return 1
 }

@@ -3,83 +3,24 @@
 # leg without being told to.
 # shellcheck shell=bash
 
-need act/rescue-copy config/conf core/act core/bounded core/lock core/log core/mounts core/paths
-need core/text core/trust notes/legs-seen notes/rescue-record world/disk world/disk-find world/md
-need world/superblock world/volatile
+need act/rescue-copy config/conf core/act core/lock core/log core/paths core/text core/trust
+need notes/legs-seen notes/rescue-record observe/rescue-place world/disk world/md world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
 # beside an image: its record, and the name of the record once the image was put back, or given up
 readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored RESCUE_GIVEN=record.given-up
 
-# rescue_why_not FOLDER MD: prints why no image can be written to FOLDER; nothing when it can be
-# tried. Only trying shows whether the image fits, because zeros take no room. Returns 1 when the
-# look has failed.
+# rescue_why_not FOLDER MD: makes the folder, and prints why no image can be written there
+# (rescue_place_why_not).
 rescue_why_not() {
-	local folder=$1 memory why
-	if [[ $folder == none ]]; then
-		printf 'RESCUE=none\n'
-		return
-	fi
-	trust_into why "$folder"
-	[[ -z $TRUST_FAILED ]] || return 1
+	local why
+	why=$(rescue_place_why_not "$1" "$2") || return 1
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why"
-	elif ! mkdir -p -- "$folder" 2>/dev/null || [[ ! -w $folder ]]; then
-		printf '%s does not exist or cannot be written\n' "$folder"
-	elif ! memory=$(rescue_memory "$folder"); then
-		return 1
-	elif [[ -n $memory ]]; then
-		printf '%s is in memory (%s)\n' "$folder" "$memory"
-	else
-		rescue_array_ "$folder" "$2"
+	elif [[ $1 != none ]] && ! mkdir -p -- "$1" 2>/dev/null; then
+		printf '%s does not exist or cannot be written\n' "$1"
 	fi
-}
-
-# rescue_array_ FOLDER MD: says so when the folder is on the array. Returns 1 when the look failed.
-rescue_array_() {
-	local source sources NODE
-	source=$(mounts_of SOURCE "$1") || return 1
-	# bcachefs names all its devices.
-	IFS=: text_split sources "$source"
-	for source in "${sources[@]}"; do
-		disk_find "$source" || continue
-		disk_is_partly_on "$NODE" "$2" || continue
-		printf '%s is on the array itself\n' "$1"
-		return
-	done
-}
-
-# rescue_memory FOLDER: prints what its file system is if a power-off loses that: tmpfs and the
-# like, one on ramdisks alone, or an overlay that writes to one of these; nothing for all others.
-# The path that an overlay writes to is from the time when it was mounted, perhaps in an initramfs:
-# if that path leads to nothing now, or into another overlay, the overlay counts as in memory.
-rescue_memory() {
-	local type below upper=''
-	type=$(mounts_of FSTYPE "$1") && [[ -n $type ]] || return 1
-	if [[ $type != overlay ]]; then
-		rescue_memory_alone_ "$type" "$1"
-		return
-	fi
-	[[ ! ,$(mounts_of OPTIONS "$1" || :) =~ ,upperdir=(/([^,\\]|\\.)*) ]] ||
-		upper=${BASH_REMATCH[1]//\\/}
-	below=$(mounts_of FSTYPE "${upper:-none}") || :
-	if [[ -z $below || $below == overlay ]]; then
-		printf 'overlay\n'
-	else
-		below=$(rescue_memory_alone_ "$below" "$upper")
-		printf '%s' "${below:+overlay on $below$'\n'}"
-	fi
-}
-rescue_memory_alone_() { # TYPE FOLDER
-	local source NODE
-	[[ $1 != @(tmpfs|ramfs|devtmpfs|rootfs) ]] || {
-		printf '%s\n' "$1"
-		return
-	}
-	source=$(mounts_of SOURCE "$2") || :
-	[[ $source == /dev/* ]] && disk_find "$source" && volatile_is "$NODE" || return 0
-	printf '%s on %s\n' "$1" "$source"
 }
 
 # rescue_turn FOLDER: takes the turn to write an image to that file system: two arrays that write at
@@ -95,14 +36,6 @@ rescue_turn() {
 rescue_turn_end() {
 	[[ -z $RESCUE_TURN ]] || exec {RESCUE_TURN}>&-
 	RESCUE_TURN=''
-}
-
-# rescue_room FOLDER: prints how many KiB are free there; 0 when that can't be told, as on a server
-# that does not answer any more.
-rescue_room() {
-	local blocks size
-	read -r blocks size < <(bounded "$1" stat -f -c '%a %S' -- "$1") || blocks=0 size=0
-	printf '%s\n' $((blocks * size / 1024))
 }
 
 # rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder

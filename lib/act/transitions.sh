@@ -320,9 +320,16 @@ only, and reads are as slow as the disks: $WHY"
 }
 
 # transitions_remedy: called while the RAM leg is the only good copy: prints, for the console, what
-# would change that.
+# would change that. Once md has stopped writing, no disk can be rebuilt from it.
 transitions_remedy() {
-	if [[ ${F[array.sync]} == recover ]]; then
+	if [[ ${F[array.state]} == broken && -n ${F[rescue.why_not]} ]]; then
+		printf '%s\n' "md has stopped writing, so no disk can take what it has, and a \
+shutdown can't save it (${F[rescue.why_not]}): copy what is on /dev/${F[array.md]} elsewhere; it \
+can still be read"
+	elif [[ ${F[array.state]} == broken ]]; then
+		printf 'md has stopped writing, so no disk can take what it has; a shutdown %s\n' \
+			'saves it to a file (RESCUE in ramraid.conf(5))'
+	elif [[ ${F[array.sync]} == recover ]]; then
 		printf 'A disk leg is being rebuilt from it: %s\n' \
 			"$(quantity_show_progress "${F[array.done]}" "${F[array.total]}" \
 				"${F[array.rate]}")"

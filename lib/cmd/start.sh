@@ -7,7 +7,8 @@ need act/transitions act/witness-update cmd/wait config/conf config/conf-need co
 need core/log core/paths core/uninterrupted decide/action decide/health decide/leg-alone
 need decide/rescue-way notes/hardware notes/legs-seen notes/memory-floor notes/old-name
 need notes/ram-out notes/refusal notes/rescue-record observe/all-disks observe/before-look
-need observe/facts world/disk-find world/md world/md-check world/ramdisk world/systemd
+need observe/facts observe/rescue-place world/disk-find world/md world/md-check world/ramdisk
+need world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -147,6 +148,7 @@ was changed. Look again, then type this again" "$EX_REFUSED"
 
 start_find_forced() { # DISK
 	local i NODE
+	rescue_place_look
 	F[forced]=''
 	disk_find "$1" || die "$NAME: there is no block device $1" "$EX_INACTIVE"
 	for ((i = 0; i < ${F[members]}; i++)); do

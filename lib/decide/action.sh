@@ -52,9 +52,7 @@ action_choose() {
 action_broken_() {
 	if [[ ${F[ram.state]} == in_sync ]] && ! health_disk_in_sync; then
 		choice_is refuse "md has stopped writing to ${F[array.md]}: \
-the RAM leg failed when it was the only good copy. Do not stop it: reboot, or power off, \
-and the shutdown saves what the RAM leg has, if it can be read (RESCUE); then: \
-$(rescue_way_later)"
+the RAM leg failed when it was the only good copy. Do not stop it: $(rescue_way_broken)"
 	else
 		choice_is refuse "md has stopped writing to ${F[array.md]}: its last good leg \
 failed. Stop it (mdadm --stop /dev/${F[array.md]}), check the disks, then: systemctl restart \

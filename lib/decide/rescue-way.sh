@@ -33,6 +33,21 @@ start without it (ROOT FILE SYSTEM in ramraid-restore(8))"
 	fi
 }
 
+# rescue_way_broken: prints what to do where md has stopped writing and only the RAM leg is good. No
+# disk can be rebuilt from it then, so a shutdown is the way out only if it can save an image.
+rescue_way_broken() {
+	if [[ -n ${F[rescue.why_not]} ]]; then
+		printf '%s\n' "do NOT reboot: a shutdown can't save what the RAM leg has \
+(${F[rescue.why_not]}). Copy what is on /dev/${F[array.md]} elsewhere, since it can still be read; \
+or write RESCUE=FOLDER, a folder of root's with room for it (ramraid.conf(5)), then: systemctl \
+daemon-reload; ramraid status ${F[name]} says whether a shutdown can save it now"
+	else
+		printf '%s\n' "reboot, so that the shutdown saves what the RAM leg has, if it can \
+be read${F[rescue.tight]:+ and if it fits: ${F[rescue.tight]}, without blocks of zeros}; then: \
+$(rescue_way_later)"
+	fi
+}
+
 # rescue_way_first WORD: prints what has to come before a command that needs the array stopped.
 rescue_way_first() {
 	if [[ ${F[conf.root]} != yes ]]; then

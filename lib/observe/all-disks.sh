@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 need core/log core/paths core/text decide/action decide/below notes/disks-read notes/hardware
-need notes/watched observe/facts observe/members observe/outside world/disk world/ramdisk-note
-need world/stable-name world/superblock
+need notes/watched observe/facts observe/members observe/outside observe/rescue-place world/disk
+need world/ramdisk-note world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -208,6 +208,7 @@ all_disks_running() {
 all_disks_decide() {
 	local i node name BELOW
 	[[ ${F[array.state]} != active ]] || all_disks_running
+	[[ ${F[array.state]} != broken ]] || rescue_place_look
 	action_choose "$@"
 	[[ ${F[array.state]} != active && $ACTION == @(assemble|refuse) &&
 		-z ${F[clones_known]}${F[forced]} ]] || return 0

@@ -306,7 +306,8 @@ readonly FACTS_BLANK='
 	conf.start_degraded conf.write_behind forced retry mend root boot unit.text monitor.state
 	unfinished unfinished.undone unfinished.leaving unfinished.new lately kernel.flaw
 	kernel.slots kernel.selftest copy.why_not copy.why rescue.file
-	record.from record.why rescue.image rescue.disk rescue.lost witness.legs witness.events
+	record.from record.why rescue.image rescue.disk rescue.lost rescue.why_not rescue.tight
+	witness.legs witness.events
 	witness.filled witness.ram_slot witness.ram_number witness.left witness.given
 	witness.seen witness.was witness.why witness.copy witness.give_up witness.generation
 	witness.counts witness.doubted witness.known witness.departed array.md array.state

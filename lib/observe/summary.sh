@@ -151,5 +151,9 @@ summary_detail() {
 	summary_past
 	legs_seen_look
 	whose_look
+	! health_only_copy || {
+		need observe/rescue-place
+		rescue_place_look
+	}
 	! systemd_is_running || F[unit.text]=$(systemd_status_text "${F[name]}") || F[unit.text]=''
 }

@@ -333,10 +333,17 @@ advice_only_copy_() {
 (SHUTDOWN in ramraid-concepts(7))"
 	[[ ${F[array.state]} == @(active|broken) ]] || return 0
 	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
+	[[ -z ${F[rescue.tight]} ]] || only+="; that may not fit: ${F[rescue.tight]}"
+	[[ -z ${F[rescue.why_not]} ]] || {
+		ADVICE_ALARM+=', and do NOT reboot'
+		only="is in memory only: a power cut loses it, and so does a shutdown, which can't \
+save it (${F[rescue.why_not]})"
+	}
 	ADVICE_IMPACT="what is written $only"
-	[[ ${F[array.state]} != broken ]] ||
-		ADVICE_IMPACT="every write fails; what was written last $only" \
-			ADVICE_ACTION="reboot; then: $(rescue_way_later)"
+	[[ ${F[array.state]} == broken ]] || return 0
+	ADVICE_IMPACT="every write fails; what was written last $only"
+	ADVICE_ACTION=$(rescue_way_broken)
+	ADVICE_WHY=${ADVICE_WHY%": $ADVICE_ACTION"}
 }
 
 # Something else has stopped the array, and may have started it without the ramdisk.

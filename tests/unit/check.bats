@@ -904,7 +904,11 @@ stay a plain array"
 	says 'then: ramraid stop'
 	put dev-sda1/state faulty dev-sdb1/state faulty
 	finds broken
-	says 'reboot, so that the shutdown saves the RAM leg'
+	says 'reboot, so that the shutdown saves what the RAM leg has'
+	echo RESCUE=none >>"$R/etc/ramraid/data.conf"
+	finds broken
+	says "do NOT reboot: a shutdown can't save what the RAM leg has (RESCUE=none)"
+	sed -i /RESCUE/d "$R/etc/ramraid/data.conf"
 	put dev-sda1/state in_sync,write_mostly dev-sdb1/state in_sync,write_mostly
 	put array_state active
 	cp -r "$R/sys/block/md127" "$R/sys/block/md126"

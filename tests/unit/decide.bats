@@ -432,6 +432,14 @@ the primary read it; see: drbdadm role data)"
 	because 'systemctl restart ramraid@data'
 	decides refuse whole-2 array.state=broken leg.0.state=faulty leg.1.state=faulty
 	because 'Do not stop it: reboot'
+	not because 'do NOT reboot'
+	decides refuse whole-2 array.state=broken leg.0.state=faulty leg.1.state=faulty \
+		'rescue.tight=/var has room for 1 GiB'
+	because 'if it fits: /var has room for 1 GiB'
+	decides refuse whole-2 array.state=broken leg.0.state=faulty leg.1.state=faulty \
+		rescue.why_not=RESCUE=none
+	because "do NOT reboot: a shutdown can't save what the RAM leg has (RESCUE=none). Copy"
+	because 'systemctl daemon-reload; ramraid status data'
 }
 
 @test "running: nothing is done to a whole array, or for a leg that is absent or faulty" {

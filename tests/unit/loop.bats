@@ -644,7 +644,7 @@ rebuilt_after() {
 	local free=2000
 	only_ram
 	actions 1
-	rescue_room() { echo "$free"; }
+	rescue_place_room() { echo "$free"; }
 	log_alert() { :; }
 	rescue_write() { called "rescue $free" && ((free > 9000)); }
 	sleep() { SECONDS=$((SECONDS + 5)); }
@@ -660,7 +660,7 @@ rebuilt_after() {
 @test "release at shutdown: an image that fails after a long time leaves time to look for disks" {
 	only_ram
 	actions 1
-	rescue_room() { echo 2000; }
+	rescue_place_room() { echo 2000; }
 	log_alert() { :; }
 	rescue_write() {
 		called "rescue $SECONDS"
@@ -671,6 +671,30 @@ rebuilt_after() {
 	releases 0 going-down
 	calls | awk '/rescue/ { if (n++ && $2 - before < 1300) exit 1; before = $2 } END { exit n != 3 }' ||
 		fail "$(calls)"
+}
+
+@test "release at shutdown: where md has stopped writing, no disk is waited for, nor asked for" {
+	local begin=$SECONDS
+	local text naps=0
+	only_ram
+	observe() { F[array.state]=broken; }
+	observe
+	log_alert() { called alert "$1"; }
+	rescue_write() { called rescue "$((SECONDS - begin))"; }
+	releases 0 going-down
+	text=$(calls)
+	[[ $DETACH_RAM_RESCUED == yes && $text == *$'\nrescue '[01]* &&
+		$text == *'saves it to a file'* && ${text,,} != *bring* ]] || fail "$text"
+	rm "$BATS_TEST_TMPDIR/calls"
+	CONF[RESCUE]=none
+	rescue_why_not() { echo RESCUE=none; }
+	DETACH_RAM_RESCUED=''
+	sleep() { ((++naps < 3)) || exit 7; }
+	run detach_ram data going-down
+	text=$(calls)
+	[[ $text == *"a shutdown can't save it (RESCUE=none): copy what is on /dev/md127"* &&
+		$text == *"LOST when this machine goes down; copy what is on /dev/md127"* &&
+		${text,,} != *bring* ]] || fail "$text"
 }
 
 @test "release at shutdown: nothing is saved while another array is being saved to the same place" {

@@ -510,6 +510,36 @@ lists() { # LEG OFFSET STATE LIST
 	[[ -z $(rescue_why_not "$R/var" md127) ]]
 }
 
+@test "whether a shutdown can save the only good copy is known beforehand, and looking makes no folder" {
+	local conf
+	facts_blank 1
+	F[name]=data F[array.md]=md127 F[array.state]=active F[ram.state]=in_sync
+	rescue_place_may_() { :; }
+	outlook() { # RESCUE WHY TIGHT
+		CONF[RESCUE]=$1
+		rescue_place_look
+		[[ ${F[rescue.why_not]} == "$2" && ${F[rescue.tight]} == $3 ]] ||
+			fail "$1: ${F[rescue.why_not]}; ${F[rescue.tight]}"
+	}
+	outlook none RESCUE=none ''
+	outlook "$R/var/new/one" '' ''
+	[[ ! -e $R/var/new ]]
+	rescue_place_room() { echo 4096; }
+	outlook "$R/var" '' "$R/var has room for 4.0MiB, and the array has 8.0MiB"
+	rescue_place_memory() { echo tmpfs; }
+	outlook "$R/var" "$R/var is in memory (tmpfs)" ''
+	# It does not answer.
+	rescue_place_memory() { sleep 9; }
+	BOUNDED=0.2 outlook "$R/var" "$R/var does not answer" ''
+	# Nobody but root can tell.
+	rescue_place_may_() { return 1; }
+	outlook "$R/var" '' ''
+	outlook none RESCUE=none ''
+	# While a disk has all, nothing is looked for.
+	F[leg.0.state]=in_sync
+	outlook none '' ''
+}
+
 # on WHY TYPE SOURCE OPTIONS [UPPER-TYPE UPPER-SOURCE]: the folder is on such a mount, and
 # rescue_why_not says that it is in memory (WHY), or nothing.
 on() {
@@ -565,9 +595,9 @@ on() {
 		'3 1 0:10 / /tmp rw - xfs /dev/sdb1 rw' >"$R/mounts"
 	findmnt() { command findmnt --tab-file "$R/mounts" "$@"; }
 	[[ $(mounts_of FSTYPE /tmp) == xfs && $(mounts_of SOURCE /tmp) == /dev/sdb1 ]]
-	[[ -z $(rescue_memory /tmp) ]]
+	[[ -z $(rescue_place_memory /tmp) ]]
 	printf '%s\n' '4 1 0:11 / /tmp rw - tmpfs upper rw' >>"$R/mounts"
-	[[ $(rescue_memory /tmp) == tmpfs ]]
+	[[ $(rescue_place_memory /tmp) == tmpfs ]]
 }
 
 @test "of an array that holds the images, only members in sync count, not the failed disk or the one being rebuilt" {

@@ -3,10 +3,10 @@
 # Two programs that make ramdisks would fight over those of an array.
 # shellcheck shell=bash
 
-need act/array-lock act/notify act/rescue act/rescue-beside cmd/check/findings config/conf
-need config/conf-faults core/cli core/mounts core/paths core/quantity core/text core/trust
-need notes/adopted notes/claim notes/hardware notes/selftest-record observe/ramdisk-makers
-need world/disk world/disk-find world/ramdisk world/ramdisk-memory
+need act/array-lock act/notify act/rescue-beside cmd/check/findings config/conf config/conf-faults
+need core/cli core/mounts core/paths core/quantity core/text core/trust notes/adopted notes/claim
+need notes/hardware notes/selftest-record observe/ramdisk-makers observe/rescue-place world/disk
+need world/disk-find world/ramdisk world/ramdisk-memory
 
 # check_machine ALL: checks the system. The first two questions concern each array; the others are
 # only asked when the check is about all arrays.
@@ -145,7 +145,7 @@ or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
 	# A shutdown makes what is not there yet.
 	while [[ $folder == */* && ! -e $folder ]]; do folder=${folder%/*}; done
 	folder=${folder:-/}
-	memory=$(rescue_memory "$folder") || memory=''
+	memory=$(rescue_place_memory "$folder") || memory=''
 	[[ -z $memory ]] ||
 		findings_problem rescue-folder "a RESCUE= that outlasts a power-off" \
 			"that ${CONF[RESCUE]} is in memory ($memory)" \

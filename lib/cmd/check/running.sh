@@ -2,12 +2,12 @@
 # and how are they set? After before_look_configured and facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings cmd/check/foreign-start cmd/check/legs cmd/check/record config/conf
-need core/paths core/text decide/action decide/below decide/health decide/leg decide/leg-alone
-need decide/rescue-way decide/strangers notes/legs-seen notes/memory-floor notes/ram-out
-need observe/all-disks observe/before-look observe/whose report/advice world/disk world/md
-need world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart world/stable-name
-need world/systemd
+need cmd/check/findings cmd/check/foreign-start cmd/check/legs cmd/check/only-copy cmd/check/record
+need config/conf core/paths core/text decide/action decide/below decide/health decide/leg
+need decide/leg-alone decide/rescue-way decide/strangers notes/legs-seen notes/memory-floor
+need notes/ram-out observe/all-disks observe/before-look observe/whose report/advice world/disk
+need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart
+need world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -42,23 +42,12 @@ ${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" "$RESCUE_ACTION"
 	check_record_monitor
 }
 
-# If one of the disk legs failed last, a start from the disks will do. It will not if they had all
-# left before the RAM leg failed (action_broken_).
-check_running_broken_() {
-	local todo="journalctl -b -k -g md; then: ramraid stop $CHECK_ARRAY"
-	[[ ${F[ram.state]} != in_sync ]] || health_disk_in_sync ||
-		todo="reboot, so that the shutdown saves the RAM leg, the only good copy; then: \
-$(rescue_way_later)"
-	findings_problem broken "md to write to ${F[array.md]}" \
-		'that it has stopped: its last good leg failed' "$todo"
-}
-
 # For an array that does not run: what would a start do? The answer needs the superblocks, which
 # only root can read.
 check_running_stopped() {
 	local i expected="/dev/md/$CHECK_ARRAY to run"
 	[[ ${F[array.state]} != broken ]] || {
-		check_running_broken_
+		check_only_copy_broken
 		return
 	}
 	for ((i = 0; i < ${F[members]}; i++)); do
@@ -147,16 +136,7 @@ mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
 write MEMBER=$name in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk that it has replaced\
 $out")"
 	done
-	if ! health_disk_in_sync; then
-		findings_problem only-copy 'a disk leg in sync' \
-			'none: the RAM leg is the only good copy; do not cut the power' \
-			"bring a disk leg back, then: ramraid attach $CHECK_ARRAY"
-	elif health_only_copy; then
-		findings_problem only-copy 'a disk leg with all that was written' "that md could \
-not write some blocks: only the RAM leg has them; do not cut the power" \
-			"copy what is on it to another disk now; \
-a shutdown saves the RAM leg (RESCUE in ramraid.conf(5))"
-	fi
+	check_only_copy
 }
 
 check_running_name_of_() { stable_name_of "/dev/$1" || printf '/dev/%q\n' "$1"; } # NODE
