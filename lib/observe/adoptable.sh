@@ -118,7 +118,8 @@ adoptable_members_() {
 	adoptable_wrong "/dev/$ADOPT_MD: expected as many members as slots, \
 found $count in $slots slots. Bring the missing one back;" \
 		"or, if its slot is not needed any more: mdadm --grow --force \
-$ADOPT_COMMAND --raid-devices=$count"
+$ADOPT_COMMAND --raid-devices=$count${F[kernel.slots]:+. \
+But not on this kernel: ${F[kernel.slots]}}"
 }
 
 # adoptable_is_fast LEG: is it the fast member, from which md reads or should read? It must be in

@@ -765,6 +765,11 @@ data" data /dev/md127
 	refused 4 'ata-B: has bad blocks' data /dev/md127
 	put dev-sdb/bad_blocks '' raid_disks 3 degraded 1 dev-sda/state in_sync,write_mostly
 	refused 4 'expected as many members as slots, found 2 in 3 slots' data /dev/md127
+	refute_output -p 'But not on this kernel'
+	echo 6.12.38+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
+	refused 4 '--raid-devices=2. But not on this kernel: once the number of slots has changed' \
+		data /dev/md127
+	echo 6.12.90+deb13-amd64 >"$R/proc/sys/kernel/osrelease"
 	put raid_disks 2 degraded 0 dev-sda/state in_sync
 	mv "$MD/dev-sdb" "$MD/dev-ram1"
 	refused 4 '/dev/ram1: is a ramdisk' data /dev/md127

@@ -968,7 +968,7 @@ stay a plain array"
 	gone rd0
 	put raid_disks 2
 	finds no-ram-leg no-slot
-	says 'mdadm --grow --force /dev/md127 --raid-devices=3'
+	says 'action: ramraid apply data'
 	echo RAM=none >>"$R/etc/ramraid/data.conf"
 	silent
 }

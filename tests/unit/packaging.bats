@@ -37,6 +37,7 @@ arrays() { for name; do printf 'UUID=x\n' >"$R/etc/ramraid/$name.conf"; done; }
 	run "$PROJECT/packaging/before-removal"
 	assert_success
 	assert_output --partial 'left as plain RAID1 of disks: data more. '
+	assert_output --partial 'may crash after that (CVE-2025-38445)'
 	[[ $(calls) == $'ramraid detach data\nramraid detach more\nramraid claim --remove --all' ]]
 }
 

@@ -289,8 +289,7 @@ check_running_slots() {
 	slots=$(md_slots "${F[array.md]}")
 	[[ ${F[conf.ram]} == none ]] || ((slots == 0 || slots > ${F[members]})) ||
 		findings_problem no-slot "a slot more than the ${F[members]} disk legs need" \
-			"$slots slots" "mdadm --grow --force /dev/${F[array.md]} \
---raid-devices=$((${F[members]} + 1))"
+			"$slots slots" "ramraid apply $CHECK_ARRAY"
 }
 
 check_running_bitmap() {
