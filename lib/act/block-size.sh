@@ -6,9 +6,8 @@
 # has the superblock of a spare, and takes it out before md may write.
 # shellcheck shell=bash
 
-need config/conf core/act core/clock core/log core/paths core/text world/disk world/md \
-	world/md-blocks
-need world/ramdisk-zram world/superblock world/superblock-clone
+need config/conf config/conf-where core/act core/clock core/log core/paths core/text world/disk
+need world/md world/md-blocks world/ramdisk-zram world/superblock world/superblock-clone
 
 # block_size_begin NAME NODE…: call it before these disks are assembled. Sets BLOCK_SIZE_SPARE to
 # the spare, or to nothing when none is needed. Returns 1, with BLOCK_SIZE_WHY, when one is needed
@@ -33,7 +32,7 @@ block_size_refuse() {
 	BLOCK_SIZE_WHY="it needs blocks of 4096 bytes (BLOCK=4096), but can't get them: $2. It is \
 not started with smaller ones, because a partition table on it would then point to the wrong \
 places. When that is fixed: ramraid start $1. If it has no partition table, set BLOCK=auto in \
-$ETC/$1.conf, and it starts with the block size of its disks"
+$(conf_where "$1" BLOCK), and it starts with the block size of its disks"
 }
 
 # block_size_is_mixed NODE…: do some of these disks have blocks of 4096 bytes, and others smaller

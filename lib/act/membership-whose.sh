@@ -2,8 +2,8 @@
 # "replace" has seen names, and a name leads to whichever device came last.
 # shellcheck shell=bash
 
-need core/log core/paths notes/hardware notes/legs-seen observe/facts observe/members
-need world/md-state world/stable-name
+need config/conf-where core/log core/paths notes/hardware notes/legs-seen observe/facts
+need observe/members world/md-state world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -49,7 +49,7 @@ membership_whose_names() {
 			log_error "${F[name]}: ${F[leg.$i.dev]} now leads to /dev/$node \
 (${HARDWARE%% *}), but the leg that had that name, /dev/$line, is in the array: another device has \
 taken over the name. Remove that device; or replace this name by another one of /dev/$line in \
-$ETC/${F[name]}.conf$name. Then type the same again"
+$(conf_where "${F[name]}" MEMBER "${F[leg.$i.dev]}")$name. Then type the same again"
 			wrong=yes
 		done
 	done

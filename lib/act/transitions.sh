@@ -7,10 +7,10 @@
 # /run/ramraid/NAME.told has a line "WORD WHAT" for each thing that is reported: "ram", "only" (is
 # the RAM leg the only good copy: yes or no), and "leg DEVICE" for each disk leg.
 
-need act/array-lock act/hotplug act/notify config/conf core/act core/lock core/log core/paths
-need core/quantity core/text decide/health decide/leg decide/not-ours decide/readd notes/legs-seen
-need notes/ram-out notes/refusal observe/facts observe/look observe/whose world/md-state
-need world/ramdisk
+need act/array-lock act/hotplug act/notify config/conf config/conf-where core/act core/lock core/log
+need core/paths core/quantity core/text decide/health decide/leg decide/not-ours decide/readd
+need notes/legs-seen notes/ram-out notes/refusal observe/facts observe/look observe/whose
+need world/md-state world/ramdisk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -225,8 +225,8 @@ the array goes on without it. When it is back, $back; if it is broken: ramraid r
 	removed)
 		notify notice disk-removed "$dev" \
 			"$leg has been taken out by hand; the next start puts it back. \
-To put it back now: ramraid attach $1; to keep it out: delete its line in $ETC/$1.conf, \
-then: ramraid apply $1"
+To put it back now: ramraid attach $1; to keep it out: delete its MEMBER line \
+($(conf_where "$1" MEMBER "$dev")), then: ramraid apply $1"
 		;;
 	bouncing)
 		notify warning disk-returned "$dev" "$leg has come back ${F[leg.$2.returns]} times \

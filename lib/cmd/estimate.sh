@@ -1,9 +1,9 @@
 # ramraid estimate: how much memory a RAM leg with these data would take.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/bounded core/cli core/json core/log core/mounts core/paths
-need core/quantity core/text notes/memory-floor observe/look report/estimate world/disk
-need world/disk-find world/kernels world/ramdisk world/ramdisk-memory world/ramdisk-note
+need config/conf config/conf-need config/conf-where core/bounded core/cli core/json core/log
+need core/mounts core/paths core/quantity core/text notes/memory-floor observe/look report/estimate
+need world/disk world/disk-find world/kernels world/ramdisk world/ramdisk-memory world/ramdisk-note
 need world/ramdisk-zram world/sample
 # Other files need these later, when an upgrade of the package may already have taken them away.
 need config/conf-faults core/act notes/legs-seen observe/outside
@@ -302,7 +302,9 @@ cmd_estimate_next_() { # KIND
 		ESTIMATE[next]="ramraid adopt$ram --dry-run NAME /dev/$NODE"
 		[[ -z $name ]] || ESTIMATE[next]="it is on the mirror $name: ramraid status $name"
 		;;
-	array:*) ESTIMATE[next]="with RAM=$1 in $ETC/$target.conf: ramraid check $target" ;;
+	array:*)
+		ESTIMATE[next]="with RAM=$1 in $(conf_where "$target" RAM): ramraid check $target"
+		;;
 	device:md*)
 		printf -v target '%q' "$target"
 		ESTIMATE[next]="ramraid adopt$ram --dry-run NAME $target"

@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 
 need act/array-lock act/detach-ram act/left-check act/notify act/transitions act/witness-update
-need cmd/attach config/conf config/conf-need core/cli core/log core/paths core/quantity core/text
-need core/uninterrupted decide/action notes/memory-floor notes/ram-out observe/before-look
-need observe/facts observe/look world/disk world/disk-find world/md world/md-state world/ramdisk
-need world/ramdisk-memory world/ramdisk-note
+need cmd/attach config/conf config/conf-need config/conf-where core/cli core/log core/paths
+need core/quantity core/text core/uninterrupted decide/action notes/memory-floor notes/ram-out
+need observe/before-look observe/facts observe/look world/disk world/disk-find world/md
+need world/md-state world/ramdisk world/ramdisk-memory world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -141,7 +141,7 @@ resize_ram_() { # NAME
 	fi
 	[[ -z $why ]] ||
 		WRONG+=("no RAM leg of that size can be made: $why. To go on without one: ramraid \
-detach $1, and RAM=none in $ETC/$1.conf to keep it so")
+detach $1, and RAM=none in $(conf_where "$1" RAM) to keep it so")
 	PLAN+=("take the RAM leg out first, and make a new one of $(quantity_show_bytes "$bytes") \
 afterwards: until it is in sync, reads come from the disk legs")
 }

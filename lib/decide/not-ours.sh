@@ -18,8 +18,8 @@ not_ours() {
 	NOT_OURS='' NOT_OURS_DO='take another disk'
 	[[ -z ${F[leg.$1.line]} ]] ||
 		NOT_OURS_DO="correct or delete ${F[leg.$1.line]}, then: ramraid apply ${F[name]}"
-	[[ $1 != ram ]] || NOT_OURS_DO="give ${F[name]} another RAM= in $ETC/${F[name]}.conf, \
-then: ramraid attach ${F[name]}"
+	[[ $1 != ram ]] || NOT_OURS_DO="give ${F[name]} another RAM= (ramraid config show \
+${F[name]} says where it is), then: ramraid attach ${F[name]}"
 	# What can be put back, or may hold what the array lacks, is this array's all the same; and
 	# nobody knows what it is that can't be read.
 	[[ $2 != @(returned|removed|bouncing|ahead|holding|missing|silent|unreadable|unseen) ]] ||

@@ -261,8 +261,8 @@ safe_start_without_ok_() {
 	# "Known to be older" says more than "nothing vouches for it".
 	! safe_start_stale_ "$newest" || return 1
 	choice_is refuse "not all disk legs can be used ($names), and $DOUBT. Bring them back, or, \
-if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, for this one start; \
-then: ramraid start ${F[name]}"
+if they are gone for good, set START_DEGRADED=always in $ETC/${F[name]}.conf, or where ramraid \
+config show ${F[name]} says that it is set, for this one start; then: ramraid start ${F[name]}"
 	return 1
 }
 

@@ -88,7 +88,7 @@ RAM can't be shared"
 # was lost at the last reboot. In the latter case all members are write-mostly, as disks beside a
 # ramdisk are.
 adoptable_members_() {
-	local line LEGS leg state slot writemostly count=0 slots over=$ADOPT_BEGUN all=yes
+	local line LEGS leg state slot writemostly count=0 slots over=$ADOPT_BEGUN all=yes flaw=''
 	ADOPT_KEPT=''
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
@@ -115,11 +115,11 @@ adoptable_members_() {
 	slots=$(md_slots "$ADOPT_MD")
 	((slots != count)) || return 0
 	[[ -z $over && $all == no ]] || ((slots != count + 1)) || return 0
+	[[ -z ${F[kernel.slots]} ]] || flaw=". But not on this kernel: ${F[kernel.slots]}"
 	adoptable_wrong "/dev/$ADOPT_MD: expected as many members as slots, \
 found $count in $slots slots. Bring the missing one back;" \
 		"or, if its slot is not needed any more: mdadm --grow --force \
-$ADOPT_COMMAND --raid-devices=$count${F[kernel.slots]:+. \
-But not on this kernel: ${F[kernel.slots]}}"
+$ADOPT_COMMAND --raid-devices=$count$flaw"
 }
 
 # adoptable_is_fast LEG: is it the fast member, from which md reads or should read? It must be in

@@ -257,7 +257,7 @@ device UUID $uuid) and is no MEMBER"
 Find out which one is right (lsblk), and take the other one away"
 		elif name=$(stable_name_of "/dev/$node"); then
 			text+=". If it is the missing disk ${missing[*]/%/,} \
-write in its place in $ETC/${F[name]}.conf: MEMBER=$name"
+write in its place (ramraid config show ${F[name]} says where that is): MEMBER=$name"
 		else
 			text+=', but has no stable name below /dev/disk'
 		fi

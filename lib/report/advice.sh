@@ -301,8 +301,8 @@ begun within a minute: $blank"
 		;;
 	removed)
 		ADVICE_ACTION="$dev has been taken out by hand, and the next start puts it back; \
-to put it back now: $again; to keep it out: delete its line in $ETC/${F[name]}.conf, \
-then: ramraid apply ${F[name]}"
+to put it back now: $again; to keep it out: delete its MEMBER line (ramraid config \
+show ${F[name]}), then: ramraid apply ${F[name]}"
 		readd_slot_is_free || {
 			readd_slot_todo
 			ADVICE_ACTION="$dev has been taken out by hand; $TODO"

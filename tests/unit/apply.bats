@@ -221,7 +221,7 @@ another one" \
 			'replace --force data /dev/disk/by-id/ata-B /dev/disk/by-id/ata-C'; do
 			# shellcheck disable=SC2086 # words
 			refused 4 "ata-A now leads to /dev/loop7p1 (loop), but the leg that had that \
-name, /dev/sda, is in the array: $over of /dev/sda in $R/etc/ramraid/data.conf: \
+name, /dev/sda, is in the array: $over of /dev/sda in $R/etc/ramraid/data.conf:3: \
 MEMBER=/dev/disk/by-id/wwn-A" ${line/ / --yes }
 		done
 	done

@@ -673,3 +673,31 @@ the two lines"
 	rm "$R/run/ramraid/data.watched"
 	loads data
 }
+
+@test "a message names the line that sets a key now: a drop-in overrides what NAME.conf says" {
+	is() { [[ $(conf_where data "${@:2}") == "$1" ]] || fail "$(conf_where data "${@:2}")"; }
+	write data.conf "${GOOD}BLOCK=auto"$'\n'
+	write ramraid.conf $'RESCUE=/all\n'
+	is "$C/data.conf:4" BLOCK
+	is "$C/data.conf" START_DEGRADED
+	# What only the defaults set is overridden in the array's file.
+	is "$C/data.conf" RESCUE
+	is "$C/ramraid.conf:1" RESCUE ramraid
+	is "$C/ramraid.conf" WITNESS_COPY ramraid
+	write data.conf.d/block.conf $'# by hand\nBLOCK=4096\nMEMBER=/dev/disk/by-id/ata-C\n'
+	is "$C/data.conf.d/block.conf:2" BLOCK
+	is "$C/data.conf:3" MEMBER /dev/disk/by-id/ata-B
+	is "$C/data.conf.d/block.conf:3" MEMBER /dev/disk/by-id/ata-C
+	write data.conf.d/copy.conf $'WITNESS_COPY=/x\n'
+	is "$C/data.conf.d/copy.conf:1" WITNESS_COPY ramraid
+	# The caller's configuration stays as it is.
+	CONF[BLOCK]=caller
+	is "$C/data.conf.d/block.conf:2" BLOCK
+	[[ ${CONF[BLOCK]} == caller ]]
+	# Messages use it.
+	block_size_refuse data 'no zram'
+	[[ $BLOCK_SIZE_WHY == *"set BLOCK=auto in $C/data.conf.d/block.conf:2, and"* ]] || fail "$BLOCK_SIZE_WHY"
+	# An array without a configuration, as in an initramfs.
+	rm -r "$C/data.conf" "$C/data.conf.d"
+	is "$C/data.conf" BLOCK
+}

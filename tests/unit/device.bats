@@ -249,8 +249,8 @@ copy of the other"
 	decides 'done' whole-2 ram:none failed.make-ram='it holds ext4'
 	because 'it holds ext4'
 	decides 'done' whole-2 ram:uuid=other
-	because "$NVME belongs to another array (other), and is left alone. Give data another RAM= in \
-$ETC/data.conf, then: ramraid attach data; or, if nothing of that one is needed any more: mdadm \
+	because "$NVME belongs to another array (other), and is left alone. Give data another RAM= \
+(ramraid config show data says where it is), then: ramraid attach data; or, if nothing of that one is needed any more: mdadm \
 --zero-superblock $NVME; ramraid attach data"
 	decides 'done' whole-2 ram:corrupt
 	because 'is damaged'

@@ -185,7 +185,7 @@ advises() {
 	# Somebody has put another disk in, and "apply" would take that one out again.
 	WORD=returned advises 'a disk that no MEMBER names has its slot: ramraid check data' \
 		array.degraded=0 array.unconfigured=sdx
-	WORD=removed advises 'taken out by hand, and the next start puts it back; to put it back now: ramraid attach data; to keep it out: delete its line in' \
+	WORD=removed advises 'taken out by hand, and the next start puts it back; to put it back now: ramraid attach data; to keep it out: delete its MEMBER line (ramraid config show data), then' \
 		removed=yes array.degraded=1
 	WORD=removed advises 'taken out by hand; a disk that no MEMBER names has its slot' \
 		removed=yes array.degraded=0 array.unconfigured=sdx

@@ -3,9 +3,9 @@
 # swapped to. After facts_observe.
 # shellcheck shell=bash
 
-need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf core/paths
-need core/text gate/dependents gate/dropins gate/spec notes/contents world/disk world/disk-find
-need world/systemd
+need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf config/conf-where
+need core/paths core/text gate/dependents gate/dropins gate/spec notes/contents world/disk
+need world/disk-find world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -121,7 +121,7 @@ check_dependents_unit() { # UNIT
 know of it, so that a shutdown does not stop it first" 'systemctl daemon-reload'
 	elif check_dependents_is_named_ "$1"; then
 		findings_note unknown-unit "$1, which REQUIRED_BY names" 'no such unit' "see: \
-systemctl list-unit-files; correct REQUIRED_BY= in $ETC/$CHECK_ARRAY.conf"
+systemctl list-unit-files; correct REQUIRED_BY= in $(conf_where "$CHECK_ARRAY" REQUIRED_BY "$1")"
 	elif [[ $1 == *.@(mount|swap) ]]; then
 		findings_problem gate-not-loaded "$1, from /etc/fstab, to wait for the array" \
 			'that systemd does not know of it yet' 'systemctl daemon-reload'
@@ -222,7 +222,7 @@ check_dependents_in_use_() {
 check_dependents_root_() {
 	[[ ${CONF[ROOT]} == yes ]] ||
 		findings_problem root-not-named \
-			"ROOT=yes in $ETC/$CHECK_ARRAY.conf, since / is on the array" \
+			"ROOT=yes in $(conf_where "$CHECK_ARRAY" ROOT), since / is on the array" \
 			"that it does not say so, so that nothing starts the array \
 before / is needed" \
 			"write ROOT=yes there, then: ramraid claim"

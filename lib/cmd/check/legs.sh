@@ -4,9 +4,9 @@
 # next start. After facts_observe.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths core/text decide/health decide/larger-blocks
-need observe/contents-blocks world/disk world/initiator world/md world/md-state world/ramdisk-zram
-need world/systemd
+need cmd/check/findings config/conf config/conf-where core/paths core/text decide/health
+need decide/larger-blocks observe/contents-blocks world/disk world/initiator world/md world/md-state
+need world/ramdisk-zram world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -136,11 +136,11 @@ check_legs_reads_disk_() {
 # check_legs_blocks: sets the caller's found to why there is no RAM leg, cure to what to write or
 # type, and blocks to what the next start will find: ok, wrong, or unseen.
 check_legs_blocks() {
-	local why='' bytes file=$ETC/$CHECK_ARRAY.conf other='take another kind, such as RAM=auto' \
+	local why='' bytes file other='take another kind, such as RAM=auto' \
 		again="ramraid stop $CHECK_ARRAY; ramraid start $CHECK_ARRAY"
 	found="none, since zram has blocks of 4096 bytes, and those of the array have \
 ${F[array.block]}"
-	cure=$other blocks=wrong
+	cure=$other blocks=wrong file=$(conf_where "$CHECK_ARRAY" BLOCK)
 	if [[ ${F[conf.root]} == yes ]]; then
 		found+=', and the initramfs, which starts it, gives it no larger ones'
 		return

@@ -4,9 +4,9 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/rescue-beside cmd/check/findings config/conf config/conf-faults
-need core/cli core/mounts core/paths core/quantity core/text core/trust notes/adopted notes/claim
-need notes/hardware notes/selftest-record observe/ramdisk-makers observe/rescue-place world/disk
-need world/disk-find world/ramdisk world/ramdisk-memory
+need config/conf-where core/cli core/mounts core/paths core/quantity core/text core/trust
+need notes/adopted notes/claim notes/hardware notes/selftest-record observe/ramdisk-makers
+need observe/rescue-place world/disk world/disk-find world/ramdisk world/ramdisk-memory
 
 # check_machine ALL: checks the system. The first two questions concern each array; the others are
 # only asked when the check is about all arrays.
@@ -141,7 +141,7 @@ check_machine_rescue() {
 so that a shutdown can save the RAM leg there" "$why" \
 			"chown root and chmod go-w what is named there (or, where it says that a \
 user has mounted it, name that disk in /etc/fstab), \
-or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
+or write another RESCUE= in $(conf_where "$CHECK_ARRAY" RESCUE)"
 	# A shutdown makes what is not there yet.
 	while [[ $folder == */* && ! -e $folder ]]; do folder=${folder%/*}; done
 	folder=${folder:-/}
@@ -149,7 +149,7 @@ or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
 	[[ -z $memory ]] ||
 		findings_problem rescue-folder "a RESCUE= that outlasts a power-off" \
 			"that ${CONF[RESCUE]} is in memory ($memory)" \
-			"write a RESCUE= on a disk in $ETC/$CHECK_ARRAY.conf"
+			"write a RESCUE= on a disk in $(conf_where "$CHECK_ARRAY" RESCUE)"
 	for ((i = 0; i < ${F[members]}; i++)); do
 		[[ -n $(disk_containers "${F[leg.$i.node]:-none}") ]] || continue
 		source=$(mounts_of SOURCE "$folder") || return 0
@@ -158,7 +158,7 @@ or write another RESCUE= in $ETC/$CHECK_ARRAY.conf"
 as the disk leg ${F[leg.$i.dev]} is" \
 			"that RESCUE=${CONF[RESCUE]} is on $source, \
 which is not" "write a RESCUE= on an encrypted file system, or RESCUE=none, \
-in $ETC/$CHECK_ARRAY.conf; what was saved: ramraid restore --delete $CHECK_ARRAY"
+in $(conf_where "$CHECK_ARRAY" RESCUE); what was saved: ramraid restore --delete $CHECK_ARRAY"
 		return 0
 	done
 }
@@ -207,7 +207,7 @@ check_machine_removable() {
 			"that it is on /dev/$NODE (${HARDWARE%% *}): whoever plugs in another disk \
 with that name is trusted as root is" \
 			"keep others from that port, or write another $key= in \
-$ETC/$CHECK_ARRAY.conf"
+$(conf_where "$CHECK_ARRAY" "$key")"
 	done
 }
 

@@ -3,9 +3,10 @@
 # After conf_load. Each function asks one thing and reports with findings_problem or findings_note.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths core/quantity decide/health notes/claim
-need notes/memory-floor notes/selftest-record observe/summary report/states world/initramfs
-need world/kernels world/md-state world/ramdisk world/ramdisk-memory world/superblock world/systemd
+need cmd/check/findings config/conf config/conf-where core/paths core/quantity decide/health
+need notes/claim notes/memory-floor notes/selftest-record observe/summary report/states
+need world/initramfs world/kernels world/md-state world/ramdisk world/ramdisk-memory
+need world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -316,7 +317,8 @@ check_next_boot_memory() {
 	findings_problem memory "memory for the ramdisk ($(quantity_show_bytes "$bytes")) and for \
 $MEMORY_RESERVE_BY=${CONF[$MEMORY_RESERVE_BY]} ($(quantity_show_bytes "$MEMORY_RESERVE"))" \
 		"$(quantity_show_bytes "$total") in all, so that there will be no RAM leg" \
-		"lower $MEMORY_RESERVE_BY in $ETC/$CHECK_ARRAY.conf, or write RAM=none"
+		"lower $MEMORY_RESERVE_BY in $(conf_where "$CHECK_ARRAY" \
+			"$MEMORY_RESERVE_BY"), or write RAM=none"
 }
 
 # Prints how large the ramdisk has to be; nothing when there will be none, or when nobody knows.

@@ -2,7 +2,8 @@
 # it. After check_running has set CHECK_UNIT.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf core/paths notes/witness-copy notes/witness-text world/systemd
+need cmd/check/findings config/conf config/conf-where core/paths notes/witness-copy
+need notes/witness-text world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -27,13 +28,15 @@ for a start with one of them missing" "${F[witness.why]}" "$todo"
 # Only reported if the record is on the array itself, whose stale disk would bring a record that
 # vouches for it; if the root file system has snapshots; or if the administrator has named a place.
 check_record_copy() {
+	local where
 	# Looks again: the first look was before anybody knew which array it is.
 	[[ ${F[conf.root]-} != yes ]] || witness_copy_find "${F[uuid]-}"
 	[[ -z $WITNESS_COPY ]] || return 0
+	where=$(conf_where "$CHECK_ARRAY" WITNESS_COPY ramraid)
 	[[ ${F[conf.root]-} != yes ]] || {
 		findings_problem witness-copy "a second copy of the record of the last run, off \
 the array that / is on: if the initramfs starts a stale disk, the record on that disk vouches for \
-it" "$WITNESS_COPY_WHY" "write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, with a folder on a file \
+it" "$WITNESS_COPY_WHY" "write WITNESS_COPY=FOLDER in $where, with a folder on a file \
 system that is not on this array; or give /boot or the ESP such a file system"
 		return
 	}
@@ -41,7 +44,7 @@ system that is not on this array; or give /boot or the ESP such a file system"
 		return 0
 	findings_note witness-copy "a second copy of the record of the last run, off the root \
 file system, which may be put back to an older state" "$WITNESS_COPY_WHY" \
-		"write WITNESS_COPY=FOLDER in $ETC/ramraid.conf, \
+		"write WITNESS_COPY=FOLDER in $where, \
 with a folder on another file system"
 }
 

@@ -3,11 +3,11 @@
 # shellcheck shell=bash
 
 need cmd/check/findings cmd/check/foreign-start cmd/check/legs cmd/check/only-copy cmd/check/record
-need config/conf core/paths core/text decide/action decide/below decide/health decide/leg
-need decide/leg-alone decide/rescue-way decide/strangers notes/legs-seen notes/memory-floor
-need notes/ram-out observe/all-disks observe/before-look observe/whose report/advice world/disk
-need world/md world/md-state world/ramdisk world/ramdisk-brd world/ramdisk-note world/smart
-need world/stable-name world/systemd
+need config/conf config/conf-where core/paths core/text decide/action decide/below decide/health
+need decide/leg decide/leg-alone decide/rescue-way decide/strangers notes/legs-seen
+need notes/memory-floor notes/ram-out observe/all-disks observe/before-look observe/whose
+need report/advice world/disk world/md world/md-state world/ramdisk world/ramdisk-brd
+need world/ramdisk-note world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -133,8 +133,8 @@ mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
 		name=$(check_running_name_of_ "$i")
 		findings_problem stranger "no member that the configuration does not name" "$name" \
 			"$(check_running_named_ "before the next start, which would be refused: \
-write MEMBER=$name in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk that it has replaced\
-$out")"
+write MEMBER=$name in $ETC/$CHECK_ARRAY.conf, and delete the line of the disk that it has replaced \
+(ramraid config show $CHECK_ARRAY)$out")"
 	done
 	check_only_copy
 }
@@ -193,7 +193,8 @@ check_running_leg_gone_() { # I
 	findings_problem member-name "$dev, which the configuration names" \
 		"no such disk, but a member that it does not name: $name" \
 		"$(check_running_named_ \
-			"write MEMBER=$name in its place in $ETC/$CHECK_ARRAY.conf")"
+			"write MEMBER=$name in its place in \
+$(conf_where "$CHECK_ARRAY" MEMBER "$dev")")"
 }
 
 # check_running_named_ TODO: prints what to do with a member that no MEMBER names: TODO, unless it

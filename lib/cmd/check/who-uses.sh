@@ -2,8 +2,8 @@
 # cmd/check/dependents.sh calls this, and it uses the variables of that file.
 # shellcheck shell=bash disable=SC2154 # variables of cmd/check/dependents.sh
 
-need cmd/check/findings config/conf core/mounts core/paths core/quantity core/text observe/facts
-need report/read-share world/disk world/openers world/systemd
+need cmd/check/findings config/conf config/conf-where core/mounts core/paths core/quantity core/text
+need observe/facts report/read-share world/disk world/openers world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -115,5 +115,5 @@ the next boot gives up that mount before the array is whole" "$(check_who_uses_u
 }
 check_who_uses_untimed_() {
 	printf "remove x-systemd.device-timeout= from that line, or lower WAIT_TIMEOUT= in %s; \
-then: systemctl daemon-reload\n" "$ETC/$CHECK_ARRAY.conf"
+then: systemctl daemon-reload\n" "$(conf_where "$CHECK_ARRAY" WAIT_TIMEOUT)"
 }
