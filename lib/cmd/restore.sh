@@ -66,9 +66,11 @@ start --force-leg), and the array has been used since then; its record ${RESCUE[
 one, perhaps from a backup of /etc. To keep what the disks have: rm ${RESCUE[file]}; ramraid start \
 $NAME" "$EX_REFUSED"
 	[[ -r ${RESCUE[image]} ]] ||
-		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If you \
-have moved it, write its new path into ${RESCUE[file]} (image=). If you deleted it after it had \
-been put back, the record is an old one: rm ${RESCUE[file]}; ramraid start $NAME" "$EX_REFUSED"
+		die "$NAME: ${RESCUE[image]} can't be read; is its file system mounted? If that \
+was unmounted before the image was written, the image is below what is mounted there now: unmount \
+that, and look again. If you have moved it, write its new path into ${RESCUE[file]} (image=). Only \
+if you deleted it after it had been put back, the record is an old one: rm ${RESCUE[file]}; \
+ramraid start $NAME" "$EX_REFUSED"
 	facts_observe
 	restore_stop_left_
 	[[ ${F[array.state]} != @(active|broken) ]] ||
@@ -120,12 +122,7 @@ restore_choose() {
 (/dev/${F[leg.$i.node]}) may be a copy: ${F[leg.$i.moved]}. If it is not: rm \
 $STATE/$NAME.hardware; ramraid restore $NAME"
 	done
-	((${#good[@]} > 0)) ||
-		die "$NAME: there is no disk leg that holds a slot of the array and was not being \
-rebuilt. Bring one back; or create an array with another name, no smaller than the image, and copy \
-the image onto it: ramraid create --force NEW DISK; dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M \
-conv=fsync; only then: ramraid destroy $NAME$copies" \
-			"$EX_REFUSED"
+	((${#good[@]} > 0)) || restore_no_leg_ "$copies"
 	histories_current "${good[@]}"
 	histories_newest "${CURRENT[@]}"
 	# A restore that was cut off goes on with the same disk, which is half overwritten.
@@ -136,6 +133,20 @@ conv=fsync; only then: ramraid destroy $NAME$copies" \
 	restore_give_up_
 	action_choose
 	[[ $ACTION == assemble ]] || die "$NAME: $WHY" "$EX_REFUSED"
+}
+
+# restore_no_leg_ COPIES: ends the program, because no disk leg can take the image: says how to copy
+# it onto another array. "destroy" refuses as long as there is a record of an image.
+restore_no_leg_() {
+	local lost=''
+	[[ -z ${F[rescue.lost]} ]] ||
+		lost=". ${F[rescue.lost]}. On the new array they read as zeros as well, and \
+nothing marks them: keep a copy of ${RESCUE[file]}, which lists all of them (lost=FROM:BYTES)"
+	die "$NAME: there is no disk leg that holds a slot of the array and was not being \
+rebuilt. Bring one back; or create an array with another name, no smaller than the image, and copy \
+the image onto it: ramraid create --force NEW DISK; dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M \
+conv=fsync; only when all of it is there: rm ${RESCUE[image]} ${RESCUE[file]}; ramraid destroy \
+$NAME$lost$1" "$EX_REFUSED"
 }
 
 # restore_give_up_: sets RESTORE_GIVE_UP to the legs that may have been used without the newest one

@@ -224,8 +224,9 @@ stopped() { [[ ! -e $R/running ]] || fail "still running: $CALLS"; }
 @test "an image that was moved is restored once the record names its new path, as restore says" {
 	mkdir -m 700 "$R/srv"
 	mv "$IMAGE" "$R/srv/moved.image"
-	restores 4 "$IMAGE can't be read; is its file system mounted? If you have moved it, write its new path \
-into $S/data.rescue (image=)"
+	restores 4 "$IMAGE can't be read; is its file system mounted? If that was unmounted before the image was \
+written, the image is below what is mounted there now: unmount that, and look again. If you have moved it, \
+write its new path into $S/data.rescue (image=)"
 	[[ -z $CALLS ]] || fail "$CALLS"
 	sed -i "s|^image=.*|image=$R/srv/moved.image|" "$S/data.rescue"
 	restores 0 "restored from $R/srv/moved.image"
@@ -283,4 +284,15 @@ stopped; nothing was changed (--dry-run)"
 		die "$NAME: $WHY" "$EX_REFUSED"
 	}
 	restores 4 'md127 is half assembled and could not be stopped; see: lsblk /dev/md127'
+}
+
+@test "with no disk leg for the image, restore says how to copy it elsewhere, and what to delete before destroy" {
+	facts_blank 1
+	restore_choose() { real_restore_choose; }
+	restores 4 "dd if=$IMAGE of=/dev/md/NEW bs=1M conv=fsync; only when all of it is there: rm $IMAGE \
+$S/data.rescue; ramraid destroy data"
+	[[ $output != *zeros* ]] || fail "$output"
+	echo lost=4096:4096 >>"$S/data.rescue"
+	restores 4 "zeros in the image: bytes 4096 to 8191. On the new array they read as zeros as well"
+	[[ $output == *"keep a copy of $S/data.rescue"* && -e $IMAGE && -e $S/data.rescue ]] || fail "$output"
 }
