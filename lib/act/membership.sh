@@ -8,8 +8,8 @@ need act/disk-legs act/left-check act/loop act/membership-stall act/membership-w
 need act/ram-leg act/transitions act/whole-since act/witness-update config/conf config/conf-edit
 need config/conf-need core/act core/cli core/clock core/log core/paths core/text core/uninterrupted
 need decide/health decide/leg decide/membership-plan notes/removals observe/before-look
-need observe/facts observe/look observe/whose report/progress-line world/disk world/disk-find
-need world/md world/md-state world/stable-name world/superblock
+need observe/facts observe/look observe/may-leave observe/whose report/progress-line world/disk
+need world/disk-find world/md world/md-state world/stable-name world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -28,12 +28,12 @@ membership_look() {
 	look_at_running "$1"
 	left_check_end
 	before_look_times || F[conf.member_timeout]=30
+	may_leave_look
 	for node in ${F[array.strangers]}; do
-		wrong=yes
-		printf -v line '%q' "$node"
+		printf -v line '%q' "$node" && wrong=yes
 		way="Do not take it out: no other disk has all that is on the array. \
 Bring another one back first: ramraid attach $1"
-		! health_disk_beside "$node" ||
+		! health_may_leave "$node" ||
 			way="Take it out first: mdadm /dev/${F[array.md]} --fail /dev/$line \
 --remove /dev/$line"
 		log_error "$1: /dev/$line is in the array, is no MEMBER, and has no stable name. \
@@ -100,6 +100,7 @@ membership_facts() { # NAME
 			F[leg.$i.badblocks]=yes
 		membership_outside_ "$i"
 	done
+	may_leave_look
 }
 
 # Sets what a disk outside the array is good for.

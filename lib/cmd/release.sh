@@ -5,8 +5,8 @@ need act/adoption act/array-lock act/detach-ram act/forget act/hotplug act/left-
 need act/notify act/witness-update config/conf config/conf-faults config/conf-need core/act core/cli
 need core/log core/paths core/text core/uninterrupted decide/below decide/health decide/rescue-way
 need gate/spec notes/adopted notes/claim notes/ram-out observe/before-look observe/blocks-alone
-need observe/facts observe/hand-made observe/members world/md world/md-state world/ramdisk-note
-need world/stable-name
+need observe/facts observe/hand-made observe/may-leave observe/members world/md world/md-state
+need world/ramdisk-note world/stable-name
 
 declare -gA F # the facts: decide/facts.list
 
@@ -134,10 +134,11 @@ Delete the file that is not needed, or rename it to something that does not end 
 # disk that may be the one below a leg that is missing.
 release_strangers_() {
 	local i way BELOW
+	may_leave_look
 	for i in ${F[array.strangers]}; do
 		way="Name it as MEMBER; do not take it out: no other disk has all that is \
 on the array"
-		! health_disk_beside "$i" || way="Name it as MEMBER, or take it out: \
+		! health_may_leave "$i" || way="Name it as MEMBER, or take it out: \
 mdadm /dev/${F[array.md]} --fail /dev/$i --remove /dev/$i"
 		! below_absent it && ! ramdisk_note_is_node "$i" ||
 			way="What to do: ramraid check $NAME"

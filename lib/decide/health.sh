@@ -43,17 +43,9 @@ health_disk_in_sync() {
 	return 1
 }
 
-# health_disk_beside NODE: is a disk leg other than the member NODE in sync, and has everything that
-# md wrote? Only then may a person be told how to take NODE out by hand.
-health_disk_beside() {
-	local i
-	for i in ${F[array.unconfigured]}; do [[ $i == "$1" ]] || return 0; done
-	for ((i = 0; i < ${F[members]}; i++)); do
-		[[ ${F[leg.$i.state]} != in_sync || ${F[leg.$i.node]} == "$1" ||
-			${F[leg.$i.lacks]} == yes ]] || return 0
-	done
-	return 1
-}
+# health_may_leave NODE: do the disk legs that stay have everything that the member NODE has? Only
+# then may a person be told how to take it out by hand.
+health_may_leave() { [[ " ${F[array.may_leave]} " == *" ${1:-none} "* ]]; }
 
 # health_legs: sets LEGS_IN_ALL to how many legs the array has or may have had, with the RAM leg.
 # A new disk that a change is about to add has been in no slot yet.

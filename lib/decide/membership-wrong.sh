@@ -137,7 +137,7 @@ rebuilt while it is: ${F[kernel.flaw]}. Unmount it first")
 		dev=${F[leg.$i.dev]}
 		way="But do not take it out: no other disk has all that is on the array. Copy \
 that to another disk now"
-		! health_disk_beside "${F[leg.$i.node]}" ||
+		! health_may_leave "${F[leg.$i.node]}" ||
 			way="Take it out first, which leaves one copy fewer until the new one is \
 rebuilt: mdadm /dev/${F[array.md]} --fail $dev --remove $dev; then type this again"
 		WRONG+=("$dev: has bad blocks, and mdadm adds no new member while it has. $way")
@@ -167,7 +167,7 @@ membership_wrong_full_() {
 		dev=${F[leg.$i.dev]}
 		way="Do not take out $dev, which is in the array: no other disk has all that is \
 on it. Name it as MEMBER instead of one that is not in sync, then: ramraid apply ${F[name]}"
-		! health_disk_beside "${F[leg.$i.node]}" ||
+		! health_may_leave "${F[leg.$i.node]}" ||
 			way="Take $dev out first, which leaves one copy on disk until the new one \
 is rebuilt: mdadm /dev/${F[array.md]} --fail $dev --remove $dev; then type this again"
 		WRONG+=("a far2 has no slot for a third disk. $way")

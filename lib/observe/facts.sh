@@ -134,7 +134,8 @@ facts_array_() {
 	local SYNC=idle DONE=0 TOTAL=0 RATE=0 md=${F[array.md]} line RAM_NODE RAM_PROVIDER VALUE \
 		SLOTS LEGS DEVICE_TAKEN BITMAP RAMDISK=''
 	F[array.strangers]='' F[array.unconfigured]='' F[array.gone]='' F[array.backlog]=0 \
-		F[array.behind]=0 F[array.pending]=no F[array.block]='' F[disks.lack]=''
+		F[array.behind]=0 F[array.pending]=no F[array.block]='' F[disks.lack]='' \
+		F[array.may_leave]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
 	F[ram.data]='' F[ram.taken]='' F[ram.limit]='' F[ram.full]=''
@@ -313,6 +314,7 @@ readonly FACTS_BLANK='
 	witness.counts witness.doubted witness.known witness.departed array.md array.state
 	array.done array.total array.rate array.readauto array.pending array.twin array.known
 	array.judged array.unfit array.unfit_by array.gone array.strangers array.unconfigured
+	array.may_leave
 	array.foreign array.copy array.copy_known array.link array.stat array.block clones
 	clones.loop clones_known disks.lack ram.node ram.state ram.slot ram.number ram.out ram.bytes
 	ram.taken ram.data ram.limit ram.full ram.tried ram.refill ram.algorithm ram.stat

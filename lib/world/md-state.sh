@@ -114,6 +114,26 @@ md_state_bad_on_all_but() {
 	((${#RANGES[@]} > 0))
 }
 
+# md_state_is_covered MD LEG OTHER…: do these other members, which are in sync, have everything that
+# LEG has, so that it may leave? In a layout other than a mirror, it is not known which blocks
+# belong together, so each of the others must be without bad blocks.
+md_state_is_covered() {
+	local md=$1 leg=$2 other VALUE
+	shift 2
+	(($# > 0)) || return 1
+	md_state_leg_is_in_sync "$md" "$leg" || return 0
+	md_state_read "$md" level
+	[[ ${VALUE:-raid1} != raid1 ]] || {
+		! md_state_bad_on_all_but "$md" "$leg" "$@"
+		return
+	}
+	for other; do
+		md_state_leg_is_in_sync "$md" "$other" || return 1
+		md_state_read "$md" "dev-$other/bad_blocks"
+		[[ -z $VALUE ]] || return 1
+	done
+}
+
 # md_state_bad_on_all MD LEG…: sets RANGES to the blocks that md has recorded as bad on every one of
 # these LEGs. Returns 1 when there are none.
 md_state_bad_on_all() {

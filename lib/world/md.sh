@@ -158,19 +158,16 @@ Do so before it gets a slot: mdadm /dev/$1 --remove /dev/$2"
 # answer EBUSY, and still refuse all writes from then on. Returns 4 when the other members that are
 # in sync, not counting OTHER, do not have everything that LEG has.
 md_drop() {
-	local md=$1 leg=$2 line LEGS good='' others=()
+	local md=$1 leg=$2 line LEGS others=()
 	md_state_members "$md"
 	for line in "${LEGS[@]}"; do
 		[[ $line == *' in_sync '* ]] || continue
 		case ${line%% *} in
-		"$leg") good=yes ;;
-		"${3-}") ;;
+		"$leg" | "${3-}") ;;
 		*) others+=("${line%% *}") ;;
 		esac
 	done
-	((${#others[@]} > 0)) || return "$EX_REFUSED"
-	[[ -z $good ]] || ! md_state_bad_on_all_but "$md" "$leg" "${others[@]}" ||
-		return "$EX_REFUSED"
+	md_state_is_covered "$md" "$leg" "${others[@]}" || return "$EX_REFUSED"
 	act mdadm --manage "/dev/$md" --fail "/dev/$leg"
 	md_remove "$md" "$leg"
 }

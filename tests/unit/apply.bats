@@ -358,19 +358,22 @@ in_it=(leg.2.in=md127 leg.2.state=in_sync leg.2.slot=3 leg.2.writemostly=yes leg
 		leg.2.writemostly= leg.0.in= leg.0.state= leg.0.slot= leg.0.kind=missing
 	membership_plan
 	[[ ${PLAN[*]} != *slots* ]]
-	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.kind=
+	decides 'build 2' "${far2[@]}" leg.0.leaving=yes leg.0.kind= array.may_leave=sda
 	membership_plan
 	[[ ${WRONG[*]} == \
 		*"a far2 has no slot for a third disk. Take ${F[leg.0.dev]} out first"* ]] ||
 		fail "${WRONG[*]}"
 }
 
+memory() {
+	printf '%s\n' 'MemTotal: 1048576 kB' 'MemFree: 1 kB' 'MemAvailable: 524288 kB' \
+		>"$R/proc/meminfo"
+}
 # only_c: disk A has failed, and C, which somebody has added by hand, is the only one in sync.
 only_c() {
 	conf "UUID=$ID" "$(by_id A)"
 	leaves sdb
-	printf '%s\n' 'MemTotal: 1048576 kB' 'MemFree: 1 kB' 'MemAvailable: 524288 kB' \
-		>"$R/proc/meminfo"
+	memory
 	put raid_disks 3 dev-sda/state faulty,write_mostly dev-sda/slot none
 	joins sdc in_sync,write_mostly 2
 }
@@ -431,14 +434,114 @@ takes_out() { [[ $output == *"--fail /dev/sdc --remove /dev/sdc"* ]]; }
 		membership_plan
 		[[ ${WRONG[*]} == *$1* ]] || fail "expected $1, got ${WRONG[*]}"
 	}
-	wrong 'has. Take it out first, which leaves one copy fewer until the new one is rebuilt: mdadm /dev/md127 --fail /dev/disk/by-id/ata-A --remove' 'slots 4' leg.0.badblocks=yes
-	wrong 'Take /dev/disk/by-id/ata-A out first, which leaves one copy on disk' 'build 2' "${far2[@]}"
+	wrong 'has. Take it out first, which leaves one copy fewer until the new one is rebuilt: mdadm /dev/md127 --fail /dev/disk/by-id/ata-A --remove' 'slots 4' leg.0.badblocks=yes array.may_leave=sda
+	wrong 'Take /dev/disk/by-id/ata-A out first, which leaves one copy on disk' 'build 2' "${far2[@]}" array.may_leave=sda
 	wrong 'But do not take it out: no other disk has all that is on the array' 'slots 4' leg.0.badblocks=yes \
 		leg.1.in= leg.1.state= leg.1.slot= leg.1.node= leg.1.kind=missing
 	[[ ${WRONG[*]} != *--fail* ]] || fail "${WRONG[*]}"
 	wrong 'Do not take out /dev/disk/by-id/ata-A, which is in the array: no other disk has all that is on it' 'build 2' "${far2[@]}" \
 		leg.1.in= leg.1.state= leg.1.slot= leg.1.node= leg.1.kind=missing
 	[[ ${WRONG[*]} != *--fail* ]] || fail "${WRONG[*]}"
+}
+
+@test "nobody is told to take out a disk that alone holds some blocks, whether or not there is a RAM leg" {
+	local ram
+	memory
+	fails_out() { [[ $output == *--fail*--remove* ]]; }
+	for ram in with without; do
+		[[ $ram == with ]] || { leaves rd0 && put degraded 1 level raid1; }
+		# Each has what the other lacks.
+		put dev-sda/bad_blocks '3000 8' dev-sdb/bad_blocks '5000 8'
+		for disk in A B; do
+			verb replace --yes data /dev/disk/by-id/ata-$disk /dev/disk/by-id/ata-C
+			assert_failure 4
+			assert_output -p 'But do not take it out: no other disk has all that is on the array'
+			not fails_out || fail "$ram: $output"
+		done
+		verb check data
+		assert_output -p 'do not take that disk out: no other disk has all that is on the array'
+		refute_output -p 'replace that disk'
+		# Both lack the same: with one of them out, md still takes no new disk.
+		put dev-sda/bad_blocks '3000 8' dev-sdb/bad_blocks '3000 8'
+		verb replace --yes data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C
+		assert_failure 4
+		not fails_out || fail "$ram: $output"
+		# Only one lacks anything.
+		put dev-sdb/bad_blocks ''
+		verb replace --yes data /dev/disk/by-id/ata-A /dev/disk/by-id/ata-C
+		assert_failure 4
+		assert_output -p 'Take it out first, which leaves one copy fewer'
+		assert_output -p -- '--fail /dev/disk/by-id/ata-A --remove /dev/disk/by-id/ata-A'
+		verb check data
+		assert_output -p 'replace that disk: ramraid replace data /dev/disk/by-id/ata-A NEW'
+	done
+}
+
+@test "a disk that no MEMBER names is not to be taken out while it alone holds some blocks, with or without a RAM leg" {
+	local ram verb
+	memory
+	for ram in with without; do
+		[[ $ram == with ]] || leaves rd0
+		put raid_disks 4 dev-sda/state faulty,write_mostly dev-sda/slot none \
+			dev-sdb/bad_blocks '4096 8'
+		joins sdc in_sync,write_mostly 3
+		for verb in check 'release --yes'; do
+			verb $verb data
+			not takes_out || fail "$ram $verb: $output"
+			assert_output -p 'no other disk has all that is on the array'
+		done
+		# What the others have together is enough.
+		put dev-sda/state in_sync,write_mostly dev-sda/slot 1 dev-sda/bad_blocks '9000 8'
+		for verb in check 'release --yes'; do
+			verb $verb data
+			takes_out || fail "$ram $verb: $output"
+		done
+	done
+}
+
+@test "of two disks that no MEMBER names, one is to stay when the rest lacks what both have" {
+	memory
+	put raid_disks 5 dev-sdb/bad_blocks '4096 8'
+	put dev-sda/state faulty,write_mostly dev-sda/slot none
+	joins sdc in_sync,write_mostly 3
+	joins sdd in_sync,write_mostly 4
+	verb check data
+	takes_out || fail "$output"
+	refute_output -p '--fail /dev/sdd'
+	assert_output -p 'Do not take it out: no other disk has all that is on the array'
+}
+
+@test "a far2 keeps a disk while any block of the other one is bad, wherever that is" {
+	libraries
+	may() { # EXPECTED BAD-ON-A BAD-ON-B
+		put level raid10 dev-sda/bad_blocks "$2" dev-sdb/bad_blocks "$3"
+		facts_read <"$FIXTURES/decide/whole-2.facts"
+		F[conf.layout]=far2 F[leg.0.leaving]=yes F[array.may_leave]=stale
+		may_leave_look
+		[[ ${F[array.may_leave]} == "$1" ]] || fail "$*: ${F[array.may_leave]}"
+	}
+	leaves rd0
+	may sda '' ''
+	may sda '3000 8' ''
+	may sdb '' '5000 8'
+	may '' '3000 8' '5000 8'
+	not md_state_is_covered md127 sda sdb
+	not md_drop md127 sda
+	[[ -z $(steps) ]] || fail "$(steps)"
+}
+
+@test "a second ramdisk is not to be taken out while neither the RAM leg nor a disk has what it has" {
+	memory
+	mkdir -p "$R/sys/block/rd1"
+	fake_disk rd1 $((104 << 20))
+	joins rd1 in_sync 3
+	put raid_disks 4
+	verb check data
+	assert_output -p -- '--fail /dev/rd1 --remove /dev/rd1'
+	put dev-rd0/bad_blocks '3000 8' dev-sda/bad_blocks '3000 8' dev-sdb/bad_blocks '3000 8'
+	verb check data
+	refute_output -p -- '--fail /dev/rd1'
+	assert_output -p 'do not take out either'
 }
 
 @test "the end of a change is reported, with a message if the array lacks something" {

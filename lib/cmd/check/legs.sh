@@ -180,3 +180,15 @@ blocks of 4096 bytes, as RAM=zram needs them" 'no right to read it'
 		;;
 	esac
 }
+
+# check_legs_bad_blocks I: reports a disk in the array that md has listed bad blocks of.
+check_legs_bad_blocks() {
+	local dev=${F[leg.$1.dev]} todo
+	md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" || return 0
+	todo="smartctl -a $dev; replace that disk: ramraid replace $CHECK_ARRAY $dev NEW"
+	health_may_leave "${F[leg.$1.node]}" ||
+		todo='do not take that disk out: no other disk has all that is on the array. Copy \
+that to another disk now'
+	findings_problem bad-blocks "$dev without bad blocks" "some, and with them md accepts no \
+new member, so that there will be no RAM leg" "$todo"
+}

@@ -5,8 +5,8 @@
 need cmd/check/findings cmd/check/foreign-start cmd/check/legs cmd/check/only-copy cmd/check/record
 need config/conf config/conf-where core/paths core/text decide/action decide/below decide/health
 need decide/leg decide/leg-alone decide/rescue-way decide/strangers notes/legs-seen
-need notes/memory-floor notes/ram-out observe/all-disks observe/before-look observe/whose
-need report/advice world/disk world/md world/md-state world/ramdisk world/ramdisk-brd
+need notes/memory-floor notes/ram-out observe/all-disks observe/before-look observe/may-leave
+need observe/whose report/advice world/disk world/md world/md-state world/ramdisk world/ramdisk-brd
 need world/ramdisk-note world/smart world/stable-name world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -31,6 +31,7 @@ ${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" "$RESCUE_ACTION"
 	fi
 	legs_seen_look
 	whose_look
+	may_leave_look
 	check_running_twin
 	check_running_legs
 	check_running_ram_leg
@@ -117,18 +118,21 @@ check_running_legs() {
 		check_running_leg_size "$i"
 		[[ ${F[leg.$i.in]} == "${F[array.md]}" ]] || continue
 		check_running_leg_writemostly "$i"
-		check_running_leg_bad_blocks "$i"
+		check_legs_bad_blocks "$i"
 	done
 	for i in "${strangers[@]}"; do
 		printf -v node '%q' "$i"
 		! ramdisk_note_is_node "$i" || {
+			out='do not take out either: neither has all that is on the array, nor \
+have the disks. Copy that to another disk now'
+			! health_may_leave "$i" || out="take out the one that somebody has added: \
+mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
 			findings_problem stranger 'one ramdisk in the array' \
-				"two, ${F[ram.node]} and $i" "take out the one that somebody has \
-added: mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
+				"two, ${F[ram.node]} and $i" "$out"
 			continue
 		}
 		out='. Do not take it out: no other disk has all that is on the array'
-		! health_disk_beside "$i" || out="; or take it out: \
+		! health_may_leave "$i" || out="; or take it out: \
 mdadm /dev/${F[array.md]} --fail /dev/$node --remove /dev/$node"
 		name=$(check_running_name_of_ "$i")
 		findings_problem stranger "no member that the configuration does not name" "$name" \
@@ -231,13 +235,6 @@ check_running_leg_writemostly() { # I
 		findings_note not-write-mostly "${F[leg.$1.dev]} marked write-mostly" \
 			'that it is not: md also reads from it; the next start marks it' \
 			"ramraid attach $CHECK_ARRAY"
-}
-
-check_running_leg_bad_blocks() { # I
-	! md_has_bad_blocks "${F[array.md]}" "${F[leg.$1.node]}" ||
-		findings_problem bad-blocks "${F[leg.$1.dev]} without bad blocks" "some, and with \
-them md accepts no new member, so that there will be no RAM leg" \
-			"smartctl -a ${F[leg.$1.dev]}; replace that disk"
 }
 
 check_running_ram_leg() {
