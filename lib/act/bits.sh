@@ -56,6 +56,17 @@ absent disk legs may differ"
 	return "$code"
 }
 
+# bits_within MD FROM END: tells md that the legs may differ in the chunks of its bitmap that are
+# completely between these bytes. A chunk that is only partly there is the caller's, who writes to
+# the rest of it. Returns 1 when md does not take them.
+bits_within() {
+	local VALUE first last
+	md_state_read "$1" bitmap/chunksize # bytes
+	[[ $VALUE =~ ^[1-9][0-9]*$ ]] || return 0
+	first=$((($2 + VALUE - 1) / VALUE)) last=$(($3 / VALUE - 1))
+	((first > last)) || md_bits_set "$1" "$first-$last"
+}
+
 # bits_own LEG NODE: call it before a leg (leg.I, leg.ram) that was not stopped cleanly returns to
 # the running array by its bitmap. Tells md where that leg itself was being written to. The array
 # may have forgotten that: whatever has started the others without this leg since, such as a rescue

@@ -91,9 +91,10 @@ rescue_legs_() {
 	printf '%s\n' "$legs"
 }
 
-# rescue_check: opens the image of RESCUE for rescue_put_back. Returns 1 when it is not as it was
-# recorded, or when somebody else could have changed it. It is opened only here, so that what was
-# checked is what is written. It reads the whole image, before anything is done to a disk.
+# rescue_check: opens the image of RESCUE for rescue_put_back (act/rescue-put-back). Returns 1 when
+# it is not as it was recorded, or when somebody else could have changed it. It is opened only here,
+# so that what was checked is what is written. It reads the whole image, before anything is done to
+# a disk.
 RESCUE_CHECKED='' # the file descriptor
 rescue_check() {
 	local why sum
@@ -118,40 +119,6 @@ recorded"
 	[[ ${sum%% *} == "${RESCUE[sha256]}" ]] || {
 		log_error "${RESCUE[image]} is damaged: its SHA-256 is not the \
 recorded ${RESCUE[sha256]}"
-		return 1
-	}
-}
-
-# rescue_put_back MD [UUID]: writes what rescue_check has opened over the whole array, and reads the
-# array back, which must have the recorded SHA-256. Before the first byte, the record says that the
-# disk leg with this device UUID is being overwritten; until then md has written nothing either, if
-# it waits for the first write. Returns 1 when the disks do not hold what was recorded.
-rescue_put_back() {
-	local code=0
-	rescue_put_back_ "$1" "${2-}" || code=$?
-	exec {RESCUE_CHECKED}<&-
-	return "$code"
-}
-
-rescue_put_back_() { # MD UUID
-	local sum
-	(($(md_bytes "$1") == RESCUE[bytes])) || {
-		log_error "$1 has $(md_bytes "$1") bytes, the image ${RESCUE[bytes]}"
-		return 1
-	}
-	[[ -z $2 ]] || rescue_record_begun "${F[name]}" "$2" || {
-		log_error "could not record in $(rescue_record_file "${F[name]}") that a disk is \
-being overwritten; nothing was written"
-		return 1
-	}
-	md_make_writable "$1" || return 1
-	act dd if="/proc/self/fd/$RESCUE_CHECKED" of="$DEV/$1" bs=1M oflag=direct \
-		conv=notrunc,fsync status=progress || return 1
-	# Read from the disks, not from the page cache.
-	sum=$(dd if="$DEV/$1" bs=1M iflag=direct status=none | sha256sum) || return 1
-	[[ ${sum%% *} == "${RESCUE[sha256]}" ]] || {
-		log_error "the disks of $1 do not hold what was written: \
-their SHA-256 is not the recorded ${RESCUE[sha256]}"
 		return 1
 	}
 }

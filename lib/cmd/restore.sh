@@ -2,11 +2,11 @@
 # the only good copy.
 # shellcheck shell=bash
 
-need act/array-lock act/disk-legs act/notify act/rescue act/rescue-beside act/witness-update
-need cmd/start config/conf config/conf-need core/act core/cli core/log core/paths core/quantity
-need core/text core/uninterrupted decide/action decide/histories decide/leg decide/rescue-way
-need notes/old-name notes/rescue-record observe/before-look observe/facts world/disk world/md
-need world/md-bad world/systemd
+need act/array-lock act/disk-legs act/notify act/rescue act/rescue-beside act/rescue-put-back
+need act/witness-update cmd/start config/conf config/conf-need core/act core/cli core/log core/paths
+need core/quantity core/text core/uninterrupted decide/action decide/histories decide/leg
+need decide/rescue-way notes/old-name notes/rescue-record observe/before-look observe/facts
+need world/disk world/md world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -240,7 +240,7 @@ were in sync:")
 # until the record of the image is gone, whatever ends this program stops the array again: the disk
 # is half overwritten, or nobody knows that it no longer is.
 restore_write_() {
-	local uuid=${F[leg.${F[forced]}.device_uuid]-}
+	local uuid=${F[leg.${F[forced]}.device_uuid]-} code=0
 	trap 'restore_end $?' EXIT
 	trap 'exit 130' INT TERM HUP PIPE
 	disk_legs_assemble "${ARGUMENTS[@]}" || die "$NAME: $LOOP_ERROR"
@@ -250,26 +250,28 @@ restore_write_() {
 		die "$NAME: something else has started an array of its legs at the same moment: \
 ${F[array.md]} ${F[array.twin]}; stop them (mdadm --stop), then try again" "$EX_REFUSED"
 	}
-	rescue_put_back "${F[array.md]}" "$uuid" || restore_failed_
+	rescue_put_back "${F[array.md]}" "$uuid" "${ARGUMENTS[0]}" || code=$?
+	((code != RESCUE_PUT_BACK_UNLISTED)) ||
+		die "$NAME: the image is on ${ARGUMENTS[0]}, but its superblock does not list what \
+the image lacks as bad blocks, so that could pass for data after a stop. The record of the image \
+is kept; type it again: ramraid restore $NAME"
+	((code == 0)) || restore_failed_
 	uninterrupted_begin
-	restore_mark_lost_ "${F[array.md]}"
+	restore_say_lost_
 }
 
-# restore_mark_lost_ MD: md gets the blocks that the image lacks as bad ones of the disk, as they
-# were on the RAM leg. Otherwise their zeros would pass for data.
-restore_mark_lost_() {
-	local range ranges leg=${ARGUMENTS[0]}
-	[[ -n ${RESCUE[lost]-} ]] || return 0
-	text_split ranges "${RESCUE[lost]}"
-	for range in "${ranges[@]}"; do
-		md_bad_add "$1" "$leg" $((${range%:*} / 512)) $((${range#*:} / 512)) || {
-			log_warning "$NAME: ${F[rescue.lost]}. md could not list all of them as \
-bad blocks of $leg, so they read as zeros"
-			return
-		}
-	done
-	log_warning "$NAME: ${F[rescue.lost]}. md lists them as bad blocks of $leg, so reading \
-them fails until something writes to them (ramraid-restore(8))"
+# restore_say_lost_: says what the image lacks, and how md treats that on the disk.
+restore_say_lost_() {
+	local lost
+	text_split lost "${RESCUE[lost]-}"
+	((${#lost[@]} > 0)) || return 0
+	if ((${#RESCUE_PUT_BACK_LISTED[@]} < ${#lost[@]})); then
+		log_warning "$NAME: ${F[rescue.lost]}. md could not list all of them as bad blocks \
+of ${ARGUMENTS[0]}, so they read as zeros"
+	else
+		log_warning "$NAME: ${F[rescue.lost]}. md lists them as bad blocks of \
+${ARGUMENTS[0]}, so reading them fails until something writes to them (ramraid-restore(8))"
+	fi
 }
 restore_failed_() {
 	die "$NAME: not restored; the image and its record are kept. Fix the cause, then: ramraid \
@@ -295,7 +297,7 @@ restore_here() {
 	GIVING_UP=''
 	if [[ -n $DRY_RUN ]]; then
 		disk_legs_assemble "${ARGUMENTS[@]}" || die "$NAME: $LOOP_ERROR"
-		act dd if="$image" of="/dev/md/$NAME" bs=1M oflag=direct conv=notrunc,fsync
+		rescue_put_back_preview "$image" "/dev/md/$NAME"
 		rescue_note_restored "$image"
 		rescue_record_forget "$NAME"
 		[[ -z ${OPT[delete]-} ]] || rescue_delete "$image"

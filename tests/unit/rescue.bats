@@ -484,21 +484,6 @@ lists() { # LEG OFFSET STATE LIST
 	[[ -z ${F[rescue.lost]} && ${F[rescue.image]} == "$IMAGE" ]]
 }
 
-@test "md gets what an image lacks as bad blocks of the disk, after it has taken the image" {
-	NAME=data RESCUE=([lost]='1048576:1536 4194304:4096') F[rescue.lost]='5.5KiB could not be read'
-	ARGUMENTS=(sda)
-	lists sda 2048 in_sync ''
-	act_write() { called "${1#"$R"} $2"; }
-	run restore_mark_lost_ md127
-	assert_output -p '5.5KiB could not be read. md lists them as bad blocks of sda'
-	[[ $(calls) == "/sys/block/md127/md/dev-sda/bad_blocks 4096 3
-/sys/block/md127/md/dev-sda/bad_blocks 10240 8" ]] || fail "$(calls)"
-	act_write() { return 1; }
-	run restore_mark_lost_ md127
-	assert_success
-	assert_output -p 'md could not list all of them as bad blocks of sda, so they read as zeros'
-}
-
 @test "rescue_why_not says why a folder can't hold an image" {
 	[[ $(rescue_why_not none md127) == RESCUE=none ]]
 	: >"$R/file"

@@ -91,14 +91,125 @@ stopped() { [[ ! -e $R/running ]] || fail "still running: $CALLS"; }
 	restores 0 'restored from'
 }
 
-@test "blocks that the image lacks are bad blocks of the disk once it has the image, and restore names them" {
-	mkdir -p "$R/sys/block/md127/md/dev-sda"
+# lacking FROM:BYTES…: an image that lacks these parts, and a disk that has other contents there.
+# md has a list of bad blocks; what it has been given of it is on the disk.
+lacking() {
+	local range
+	for range; do
+		command dd if=/dev/zero of="$IMAGE" bs=1 seek="${range%:*}" count="${range#*:}" \
+			conv=notrunc status=none
+	done
+	record data
+	printf 'lost=%s\n' "$@" >>"$S/data.rescue"
+	head -c 8192 /dev/urandom >"$R/dev/md127"
+	cp "$R/dev/md127" "$R/before"
+	mkdir -p "$R/sys/block/md127/md/"{dev-sda,bitmap}
 	echo 2048 >"$R/sys/block/md127/md/dev-sda/offset"
-	: >"$R/sys/block/md127/md/dev-sda/bad_blocks"
-	echo lost=4096:4096 >>"$S/data.rescue"
+	act_write() { called "${1##*/md/} $2 $(cmp "$R/before" "$R/dev/md127" >/dev/null && echo untouched)"; }
+	superblock_bad_ranges() {
+		calls | while read -r what from sectors _; do
+			[[ $what != */bad_blocks ]] || echo $((from - 2048)) $((from - 2048 + sectors))
+		done | sort -n
+	}
+	sleep() { SECONDS=$((SECONDS + 1)); }
+}
+# has FILE FROM BYTES: the disk has there what FILE has.
+has() {
+	cmp -n "$3" -i "$2" "$1" "$R/dev/md127" || fail "from $2"
+}
+
+@test "what the image lacks stays on the disk, as bad blocks of md's before the first byte, and restore names it" {
+	lacking 4096:4096
 	restores 0 '4.0KiB of the array could not be read, and are zeros in the image: bytes 4096 to 8191. md lists them as bad blocks of sda'
-	cmp "$IMAGE" "$R/dev/md127"
-	[[ $(<"$R/sys/block/md127/md/dev-sda/bad_blocks") == '2056 8' && ! -e $S/data.rescue ]]
+	has "$IMAGE" 0 4096
+	has "$R/before" 4096 4096
+	[[ $CALLS == *'dev-sda/bad_blocks 2056 8 untouched'* && ! -e $S/data.rescue ]] || fail "$CALLS"
+	# To the sector, within one MiB, and at the beginning.
+	rm "$R/running"
+	lacking 0:512 1024:1536 7680:512
+	restores 0 'md lists them as bad blocks of sda'
+	[[ $CALLS == *$'bad_blocks 2048 1 untouched\n'*'bad_blocks 2050 3 untouched'*'bad_blocks 2063 1 untouched'* ]] ||
+		fail "$CALLS"
+	has "$R/before" 0 512
+	has "$IMAGE" 512 512
+	has "$R/before" 1024 1536
+	has "$IMAGE" 2560 5120
+	has "$R/before" 7680 512
+}
+
+@test "where the image lacks a whole chunk of the bitmap, md learns that absent disks may differ there" {
+	lacking 1024:4096
+	echo 2048 >"$R/sys/block/md127/md/bitmap/chunksize"
+	restores 0 'md lists them as bad blocks'
+	[[ $CALLS == *'bitmap_set_bits 1-1 untouched'* ]] || fail "$CALLS"
+	has "$R/before" 1024 4096
+	# If md does not take the bits, zeros are written, which sets them.
+	rm "$R/running"
+	lacking 1024:4096
+	eval "$(declare -f act_write | sed '1s/act_write/act_write_/')"
+	act_write() { act_write_ "$@" && [[ $1 != */bitmap_set_bits ]]; }
+	restores 0 'md lists them as bad blocks'
+	has "$IMAGE" 0 8192
+}
+
+@test "where md can't list what the image lacks, the disk gets its zeros, and restore says so" {
+	lacking 4096:4096
+	act_write() { return 1; }
+	restores 0 'bytes 4096 to 8191. md could not list all of them as bad blocks of sda, so they read as zeros'
+	has "$IMAGE" 0 8192
+	[[ ! -e $S/data.rescue ]]
+	# In a far2, a place on the leg is another one than in the array.
+	rm "$R/running"
+	lacking 4096:4096
+	F[conf.layout]=far2
+	restores 0 'so they read as zeros'
+	has "$IMAGE" 0 8192
+	[[ $CALLS != *bad_blocks* ]] || fail "$CALLS"
+	# Where a block of the array has a part that the image has.
+	F[conf.layout]=mirror
+	rm "$R/running"
+	lacking 512:512 4096:4096
+	disk_block() { echo 4096; }
+	restores 0 'md lists them as bad blocks'
+	has "$IMAGE" 0 4096
+	has "$R/before" 4096 4096
+}
+
+@test "the record of an image that lacks blocks goes only once the disk has md's list of them" {
+	lacking 4096:4096
+	# md writes it with its superblock, after one more write.
+	superblock_bad_ranges() { [[ ! -e $R/listed ]] || echo 8 16; }
+	dd() {
+		[[ $* != *of=*/md127* ]] || { called "dd $*" && [[ $(calls | grep -c '^dd') != 2 ]] || : >"$R/listed"; }
+		command dd "${@/[io]flag=direct/status=none}"
+	}
+	restores 0 'md lists them as bad blocks of sda'
+	[[ ! -e $S/data.rescue && $(grep -c '^dd' <<<"$CALLS") == 2 ]] || fail "$CALLS"
+	has "$R/before" 4096 4096
+	rm "$R/running" "$R/listed"
+	lacking 4096:4096
+	for list in '' '0 8' '8 15' '9 16'; do
+		superblock_bad_ranges() { echo "$list"; }
+		restores 1 'the image is on sda, but its superblock does not list what the image lacks as bad blocks'
+		[[ $output == *'The record of the image is kept; type it again: ramraid restore data'* &&
+			-e $S/data.rescue && -e $IMAGE && $CALLS != *witness* ]] || fail "$output"
+		stopped
+	done
+	superblock_bad_ranges() { return 1; }
+	restores 1 'The record of the image is kept'
+	superblock_bad_ranges() { printf '%s\n' '0 4' '8 12' '12 20'; }
+	restores 0 'md lists them as bad blocks'
+}
+
+@test "restore --dry-run shows that what the image lacks is not written" {
+	lacking 4096:4096
+	run cmd_restore --dry-run data
+	assert_output -p "dd if=$IMAGE of=/dev/md/data bs=4096 count=1 skip=0 seek=0"
+	refute_output -p 'seek=4096'
+	rm "$R/running"
+	record data
+	run cmd_restore --dry-run data
+	assert_output -p "dd if=$IMAGE of=/dev/md/data bs=1048576 oflag=direct"
 }
 
 @test "what the image is compared with is what is written, even if its name leads elsewhere since" {

@@ -1,7 +1,8 @@
 # A disk leg that md could not write some blocks to, and keeps in sync: these blocks are on no disk,
 # only on the RAM leg. ramraid reports that, keeps the RAM leg, saves it at the shutdown, and
-# restores it. Also a disk that comes back after a boot without it, and whose device number is
-# beyond the number of slots.
+# restores it. Then the RAM leg lacks a block that only the disk has: a restore leaves that alone.
+# Also a disk that comes back after a boot without it, and whose device number is beyond the number
+# of slots.
 checked_on trixie
 long
 image stacks
@@ -23,6 +24,17 @@ readonly tools='
 	}
 	bad() { cat /sys/block/$(md data)/md/dev-dm-*/bad_blocks; }
 	data() { dd if=/dev/md/data bs=64k skip=512 count=1 iflag=direct status=none | sha256sum; }
+	# Is what the image lacked still on the disk, and in the list of bad blocks that is there?
+	kept() {
+		local at=$(($(cat /root/offset) + 512 * 128))
+		mdadm --examine-badblocks /dev/mapper/weak >/root/list; cat /root/list
+		grep "^ *$at for 128 sectors" /root/list
+		dd if=/dev/mapper/weak bs=512 skip=$at count=128 iflag=direct status=none |
+			sha256sum | cmp - /root/sum
+	}
+	unreadable() {
+		fails dd if=/dev/md/data of=/dev/null bs=64k skip=512 count=1 iflag=direct status=none
+	}
 	'
 
 steps() {
@@ -62,7 +74,38 @@ keeping it. md could not write some blocks of the disk legs" /root/out
 		fails ramraid start data
 		ramraid restore --yes data; ramraid wait --timeout=2min data
 		test "$(slots data)" = UU; test -z "$(bad)"; data | cmp - /root/sum
-		test "$(compare data)" = 0
+		test "$(compare data)" = 0'
+	check 'its disk leaves; it alone has a block that the RAM leg could not take' "$tools"'
+		cat /sys/block/$(md data)/md/dev-dm-*/offset >/root/offset
+		disk=$(readlink -f /dev/mapper/weak); mdadm /dev/md/data --fail $disk
+		for i in $(seq 50); do
+			mdadm /dev/md/data --remove $disk && break; sleep 0.1
+		done
+		dmsetup remove --retry weak; leg=/sys/block/$(md data)/md/dev-$(basename $(ram data))
+		echo "$(($(cat $leg/offset) + 512 * 128)) 128" >$leg/bad_blocks; cat $leg/bad_blocks
+		unreadable
+		dd if=/dev/urandom of=/root/later bs=64k count=1 status=none
+		dd if=/root/later of=/dev/md/data bs=64k seek=513 oflag=direct conv=fsync status=none
+		rests; cat /proc/mdstat; systemctl is-active ramraid@data; sync'
+	reboot
+	check 'restored: the disk keeps what the image lacks, as a bad block that outlives a stop' "$tools"'
+		cat /etc/ramraid/state/data.rescue
+		grep -x "lost=33554432:65536" /etc/ramraid/state/data.rescue
+		weak | dmsetup create weak; settle
+		ramraid restore --yes data >/root/out 2>&1 || :; cat /root/out; cat /proc/mdstat
+		grep "md lists them as bad blocks of dm-" /root/out
+		test ! -e /etc/ramraid/state/data.rescue; kept; unreadable
+		ramraid stop data; fails grep "^md.*dm-" /proc/mdstat; kept
+		ramraid start data || :; cat /proc/mdstat; test -b /dev/md/data; kept; unreadable
+		dd if=/dev/md/data bs=64k skip=513 count=1 iflag=direct status=none |
+			cmp - /root/later'
+	check 'what the disk has there, written to the array, makes the mirror whole again' "$tools"'
+		dd if=/dev/mapper/weak of=/root/kept bs=512 skip=$(($(cat /root/offset) + 512 * 128)) \
+			count=128 iflag=direct status=none
+		dd if=/root/kept of=/dev/md/data bs=512 seek=65536 oflag=direct conv=notrunc status=none
+		test -z "$(bad)"; data | cmp - /root/sum
+		ramraid start data; ramraid wait --timeout=2min data
+		test "$(slots data)" = UU; data | cmp - /root/sum; test "$(compare data)" = 0
 		ramraid stop data; systemctl disable ramraid@data'
 	check 'a mirror of disks of which one was replaced by mdadm, and has a number beyond the slots' '
 		mdadm --create /dev/md/old --run --level=1 --raid-devices=2 --bitmap=internal \
