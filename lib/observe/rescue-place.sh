@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf core/bounded core/mounts core/paths core/quantity core/text core/trust
-need decide/health world/disk world/disk-find world/volatile
+need decide/health world/disk world/disk-find world/loop-device world/volatile
 
 declare -gA F # the facts: decide/facts.list
 
@@ -80,7 +80,20 @@ rescue_place_is_on_() {
 	IFS=: text_split sources "$source"
 	for source in "${sources[@]}"; do
 		disk_find "$source" || continue
-		! disk_is_partly_on "$NODE" "$2" || return 0
+		! rescue_place_uses_ "$NODE" "$2" || return 0
+	done
+	return 1
+}
+# Is any part of the device on the array, also by way of a loop device's file?
+rescue_place_uses_() { # NODE MD
+	local disk disks LOOP_DEVICE_TYPE LOOP_DEVICE_SOURCE NODE
+	! disk_is_partly_on "$1" "$2" || return 0
+	mapfile -t disks < <(disk_physical "$1")
+	for disk in "${disks[@]}"; do
+		[[ $disk == loop+([0-9]) ]] || continue
+		loop_device_on "$disk"
+		[[ $LOOP_DEVICE_SOURCE == /dev/* ]] && disk_find "$LOOP_DEVICE_SOURCE" &&
+			rescue_place_uses_ "$NODE" "$2" && return 0
 	done
 	return 1
 }
@@ -109,7 +122,7 @@ rescue_place_memory() {
 }
 rescue_place_memory_alone_() { # TYPE FOLDER
 	local source NODE
-	[[ $1 != @(tmpfs|ramfs|devtmpfs|rootfs) ]] || {
+	! volatile_is_type "$1" || {
 		printf '%s\n' "$1"
 		return
 	}

@@ -1,7 +1,7 @@
 # Loop devices: the only file that makes one or takes one away.
 # shellcheck shell=bash
 
-need core/act core/bounded core/clock core/log core/paths
+need core/act core/bounded core/clock core/log core/mounts core/paths core/text
 
 # loop_device_can_be_had: does this kernel have loop devices? Loads their module.
 loop_device_can_be_had() { modprobe -q loop || [[ -e $SYS/module/loop || -e $SYS/block/loop0 ]]; }
@@ -61,6 +61,22 @@ loop_device_one_() { # NODE
 	# util-linux 2.38 (Debian 12) pads the number with blanks, and prints each of them as \x20.
 	number=${number//\\x20/}
 	[[ -z $inode ]] || printf '%s %s:%s\n' "$1" "$number" "$inode"
+}
+
+# loop_device_on NODE: sets LOOP_DEVICE_TYPE and LOOP_DEVICE_SOURCE to the type and the source of
+# the file system that the file behind this device is on; to nothing when it is not in the table of
+# mounts, as a subvolume of btrfs, whose number only its files have.
+loop_device_on() {
+	local node='' identity='' line number mounted MOUNTS
+	LOOP_DEVICE_TYPE='' LOOP_DEVICE_SOURCE=''
+	read -r node identity < <(loop_device_one_ "$1") && mounts_read || return 0
+	for line in "${MOUNTS[@]}"; do
+		text_into "$line" _ _ number _
+		[[ $number == "${identity%:*}" ]] || continue
+		text_into "${line#* - }" LOOP_DEVICE_TYPE mounted _
+		text_unmangle LOOP_DEVICE_SOURCE "$mounted"
+		return
+	done
 }
 
 # loop_device_drop NODE FOLDER: detaches the device if it is still one of FOLDER's. The kernel

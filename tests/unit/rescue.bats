@@ -575,6 +575,31 @@ on() {
 	on overlay overlay overlayroot rw,lowerdir=x,upperdir=mnt/upper ext4 /dev/sda1
 }
 
+@test "no image on a loop device whose file would go with the memory, or is on the array itself" {
+	local node BACK mount_type mount_source mount_options
+	lsblk() { :; }
+	for node in sda1 zram1 md127 loop1 loop1p1; do fake_disk "$node" 1048576; done
+	# The partition of a loop device.
+	mkdir -p "$R/sys/block/loop1/loop1p1"
+	rm -r "$R/sys/class/block/loop1p1" "$R/sys/class/block/loop1"
+	ln -s "$R/sys/block/loop1" "$R/sys/class/block/loop1"
+	ln -s "$R/sys/block/loop1/loop1p1" "$R/sys/class/block/loop1p1"
+	echo 1 >"$R/sys/block/loop1/loop1p1/partition"
+	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sda1 rw' '2 1 0:25 / /dev/shm rw - tmpfs tmpfs rw' \
+		'3 1 252:1 / /mnt/z rw - xfs /dev/zram1 rw' '4 1 9:127 / /srv rw - ext4 /dev/md127 rw' \
+		>"$R/proc/1/mountinfo"
+	losetup() { echo "$BACK 77"; }
+	for node in loop1 loop1p1; do
+		BACK=8:1 on '' ext4 /dev/$node rw
+		BACK=0:25 on "ext4 on /dev/$node" ext4 /dev/$node rw
+		BACK=252:1 on "ext4 on /dev/$node" ext4 /dev/$node rw
+		# Nothing is known of it, as of a subvolume.
+		BACK=0:99 on '' ext4 /dev/$node rw
+		BACK=9:127 mount_type=ext4 mount_source=/dev/$node mount_options=rw
+		[[ $(rescue_place_why_not "$R/var" md127) == "$R/var is on the array itself" ]]
+	done
+}
+
 @test "of two file systems mounted over one another, the upper one holds the image" {
 	printf '%s\n' '1 0 8:1 / / rw - ext4 /dev/sda1 rw' '2 1 0:9 / /tmp rw - tmpfs lower rw' \
 		'3 1 0:10 / /tmp rw - xfs /dev/sdb1 rw' >"$R/mounts"
