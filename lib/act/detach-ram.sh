@@ -2,7 +2,7 @@
 # all data.
 # shellcheck shell=bash
 
-need act/block-size act/copy act/loop act/rescue act/rescue-beside act/transitions
+need act/block-size act/copy act/loop act/rescue act/rescue-beside act/rescue-write act/transitions
 need act/witness-update config/conf core/act core/clock core/log core/paths core/quantity core/text
 need decide/action decide/health decide/ram-device notes/legs-seen notes/watched observe/before-look
 need observe/facts observe/rescue-place world/md world/md-format world/ramdisk world/superblock
@@ -281,7 +281,7 @@ detach_ram_try_again_() {
 }
 
 # Saves the RAM leg to a file, and sets DETACH_RAM_RESCUED; does nothing while another array has the
-# turn. Returns 1 when that has failed.
+# turn. Returns 1 when that has failed, BOUNDED_SILENT when the file system has stopped answering.
 detach_ram_save_() { # NAME
 	local code=0
 	rescue_turn "${CONF[RESCUE]}" || {
@@ -293,7 +293,7 @@ saved to ${CONF[RESCUE]}"
 	rescue_write "$1" "${F[uuid]}" "${F[array.md]}" \
 		"$(superblock_says "${F[ram.node]}" events)" "${CONF[RESCUE]}" || code=$?
 	rescue_turn_end
-	((code == 1)) || ! rescue_beside_state_on "${F[array.md]}" || code=on-it
+	((code != 0 && code != 2)) || ! rescue_beside_state_on "${F[array.md]}" || code=on-it
 	case $code in
 	on-it) rescue_beside_saved ;;
 	0) log_alert "$1: saved. The disks lack it, so the next start refuses them until \
@@ -301,7 +301,7 @@ you type: ramraid restore $1" ;;
 	2) log_alert "$1: saved to $RESCUE_FOLDER, but $STATE can't be written, \
 so the next start may not know of it. Before anything uses the disks, which lack it, type: \
 cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue && ramraid restore $1" ;;
-	*) return 1 ;;
+	*) return "$code" ;;
 	esac
 	[[ -z $RESCUE_LOST ]] || log_alert "$1: $RESCUE_LOST"
 	DETACH_RAM_RESCUED=yes
@@ -311,7 +311,7 @@ cp $RESCUE_FOLDER/$RESCUE_RECORD $STATE/$1.rescue && ramraid restore $1" ;;
 # saves the RAM leg to a file. If that fails, returns 1; the caller then goes on waiting, as long as
 # systemd lets it, and counts the failures: after the first, this tries again only now and then.
 detach_ram_wait_for_disk_() {
-	local why remedy='bring a disk leg back'
+	local why remedy='bring a disk leg back' code=0
 	detach_ram_forgive_
 	systemd_go_on
 	if (($2 > 0)); then
@@ -320,15 +320,18 @@ detach_ram_wait_for_disk_() {
 		return 0
 	fi
 	(($3 == 0)) || detach_ram_try_again_ || return 0
-	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}") || {
+	why=$(rescue_why_not "${CONF[RESCUE]}" "${F[array.md]}") || code=$?
+	((code == 0)) || {
 		# The look has failed, perhaps only for a moment, for lack of memory or processes.
 		# So it is repeated for DETACH_RAM_ASK seconds.
 		(($2 <= -DETACH_RAM_ASK)) || return 0
-		why=$TEXT_UNKNOWN
+		rescue_unknown "$code"
 	}
 	if [[ -z $why ]]; then
-		! detach_ram_save_ "$1" || return 0
+		detach_ram_save_ "$1" || code=$?
+		((code != 0)) || return 0
 		why='it does not fit, or could not be written'
+		((code != BOUNDED_SILENT)) || why="${CONF[RESCUE]} does not answer any more"
 	fi
 	clock # an image takes long
 	tried=$NOW asked=$NOW room=$(rescue_place_room "${CONF[RESCUE]}")

@@ -3,7 +3,8 @@
 # goes into the RAM leg after the image was made, and is gone with it.
 # shellcheck shell=bash
 
-need act/rescue config/conf core/log core/paths notes/rescue-record world/disk
+need act/rescue act/rescue-write config/conf core/bounded core/log core/paths notes/rescue-record
+need world/disk
 
 declare -gA F # the facts: decide/facts.list
 
@@ -26,15 +27,19 @@ rescue system (ROOT FILE SYSTEM in ramraid-restore(8))"
 
 # rescue_beside_find NAME UUID: sets RESCUE_BESIDE to the folders of images of the array that have
 # neither been put back nor given up, and that are not the one which RESCUE names. After
-# rescue_record_read.
+# rescue_record_read. If the file system does not answer, it finds none.
 rescue_beside_find() {
-	local folder
 	RESCUE_BESIDE=()
 	[[ ${CONF[RESCUE]-none} != none ]] || return 0
+	mapfile -t RESCUE_BESIDE < <(bounded "${CONF[RESCUE]}" rescue_beside_look_ "$@")
+}
+rescue_beside_look_() { # NAME UUID
+	local folder
 	for folder in "$ROOT${CONF[RESCUE]}/$1"/rescue-*.*; do
 		[[ -e $folder/image && -f $folder/$RESCUE_RECORD &&
 			! $folder/image -ef ${RESCUE[image]-} ]] || continue
-		! grep -qsx "uuid=$2" -- "$folder/$RESCUE_RECORD" || RESCUE_BESIDE+=("$folder")
+		! grep -qsx "uuid=$2" -- "$folder/$RESCUE_RECORD" ||
+			printf '%s\n' "$folder"
 	done
 }
 

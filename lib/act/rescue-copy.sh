@@ -2,9 +2,16 @@
 # through the same open file. What can't be read of the array is zeros in it.
 # shellcheck shell=bash
 
-need core/paths world/disk world/md-state world/readable world/systemd
+need core/clock core/paths world/disk world/md-state world/readable world/systemd
 
 readonly RESCUE_COPY_UNREADABLE=3 RESCUE_COPY_TRIES=3
+RESCUE_COPY_PIECE=256       # MiB that are made durable at once
+readonly RESCUE_COPY_SLOW=8 # MiB/s that a device is read with, at least
+RESCUE_COPY_SAYS=''         # the file descriptor for rescue_copy_say
+
+# rescue_copy_say LINE: tells whoever has started this process how it goes on; an empty LINE is
+# progress.
+rescue_copy_say() { [[ -z $RESCUE_COPY_SAYS ]] || printf '%s\n' "$1" >&"$RESCUE_COPY_SAYS"; }
 
 # rescue_copy_take MD IMAGE BYTES: copies all of the array MD that can be read into the new file
 # IMAGE. Sets the caller's sum to the SHA-256 of the image, and lost to what could not be read,
@@ -58,18 +65,22 @@ rescue_copy_listed_() { # MD BYTES
 }
 
 # Sets the caller's RANGES to what can't be read; those in it may be readable after all. Returns 1
-# when nothing can be read.
+# when nothing can be read. Nothing of this is on the file system of the image: as long as the array
+# can be read, it makes progress.
 rescue_copy_find_() { # MD IMAGE BYTES
-	local range left=$3
+	local range left=$3 file=$LOCKS/rescue.$1.lost NOW
+	paths_run || return 1
 	(
-		umask 077
 		{
-			readable_find "$DEV/$1" "$3" "$(disk_block "$1")" "${RANGES[@]}" >"$2.lost"
+			readable_find "$DEV/$1" "$3" "$(disk_block "$1")" "${RANGES[@]}" >"$file"
 		} 2>/dev/null
 	) &
-	rescue_copy_await_ $! printf 'looking for what can be read of it\n' || return 1
-	mapfile -t RANGES <"$2.lost"
-	rm -f -- "$2.lost"
+	clock
+	rescue_copy_await_ $! \
+		"until $((NOW + READABLE_PATIENCE + $3 / 1048576 / RESCUE_COPY_SLOW))" \
+		printf 'looking for what can be read of it\n' || return 1
+	mapfile -t RANGES <"$file"
+	rm -f -- "$file"
 	for range in "${RANGES[@]}"; do left=$((left - ${range#* } + ${range% *})); done
 	((left > 0))
 }
@@ -104,12 +115,12 @@ rescue_copy() {
 		set -o pipefail
 		states=(0 0 0)
 		rescue_copy_read_ "$1" "${@:3}" | tee >(sha256sum >"$2.sum") |
-			dd bs=1M iflag=fullblock conv=sparse,fsync status=none >&"$RESCUE_TO" ||
+			rescue_copy_store_ "$3" ||
 			states=("${PIPESTATUS[@]}")
 		((states[1] + states[2] == 0)) || exit 1
 		((states[0] == 0)) || exit "$RESCUE_COPY_UNREADABLE"
 	) &
-	rescue_copy_await_ $! rescue_copy_progress_ "$2" "$3" || code=$?
+	rescue_copy_await_ $! "$RESCUE_TO" rescue_copy_progress_ "$2" "$3" || code=$?
 	((code == 0)) || {
 		rm -f -- "$2.sum"
 		return "$code"
@@ -124,10 +135,21 @@ rescue_copy_read_() { # FROM BYTES [RANGE…]
 	fi
 }
 
+# Writes BYTES of stdin into RESCUE_TO. Each piece is made durable before the next: else all would
+# be in the page cache within moments, and a long wait at the end would look as if the file system
+# did not answer any more.
+rescue_copy_store_() { # BYTES
+	local left=$((($1 + 1048575) / 1048576))
+	for (( ; left > 0; left -= RESCUE_COPY_PIECE)); do
+		dd bs=1M count="$RESCUE_COPY_PIECE" iflag=fullblock conv=sparse,fsync status=none \
+			>&"$RESCUE_TO" || return
+	done
+}
+
 rescue_copy_progress_() { # FILE BYTES
-	local copied
-	copied=$(stat -c %s -- "$1" 2>/dev/null) || copied=0
-	printf 'saving it to %s: %d%%\n' "$1" $((copied * 100 / $2))
+	local AT
+	rescue_copy_at_ "$RESCUE_TO"
+	printf 'saving it to %s: %d%%\n' "$1" $((AT * 100 / $2))
 }
 
 # rescue_copy_holds FILE BYTES SHA256: does FILE have these BYTES and this SHA256? Reads it back
@@ -138,20 +160,39 @@ rescue_copy_holds() {
 		sum=$(sha256sum <&"$RESCUE_FROM")
 		[[ $sum == "$3  -" ]]
 	) &
-	rescue_copy_await_ $! printf 'reading %s back\n' "$1"
+	rescue_copy_await_ $! "$RESCUE_FROM" printf 'reading %s back\n' "$1"
 }
 
-# rescue_copy_await_ PID TELL…: waits for the process PID, and meanwhile tells systemd that the stop
-# makes progress, with the words that the command TELL prints. Returns as PID does.
+# rescue_copy_await_ PID WHERE TELL…: waits for the process PID, and meanwhile tells systemd that
+# the stop makes progress, with the words that the command TELL prints. Whenever WHERE
+# (rescue_copy_at_) has changed, it says that there is progress. Returns as PID does.
 rescue_copy_await_() {
-	local pid=$1
-	shift
+	local pid=$1 where=$2 before='' AT
+	shift 2
 	while kill -0 "$pid" 2>/dev/null; do
+		rescue_copy_at_ "$where"
+		[[ $AT == "$before" ]] || rescue_copy_say ''
+		before=$AT
 		systemd_go_on
 		systemd_status "the RAM leg is the only good copy; $("$@")"
 		sleep 1
 	done
 	wait "$pid"
+}
+
+# rescue_copy_at_ FD|"until SECONDS": sets AT to how many bytes have been read or written through
+# this file descriptor, which the kernel knows without asking the file system; or to the time, as
+# long as it is not later than SECONDS (clock).
+rescue_copy_at_() {
+	local word NOW
+	AT=0
+	if [[ $1 == until* ]]; then
+		clock
+		AT=$((NOW < ${1#* } ? NOW : ${1#* }))
+	else
+		! { read -r word AT <"/proc/self/fdinfo/$1"; } 2>/dev/null || [[ $word == pos: ]] ||
+			AT=0
+	fi
 }
 
 # Nobody has waited for the process that writes the sum, so this waits for it, for at most 10 s.

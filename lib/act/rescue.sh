@@ -3,8 +3,8 @@
 # leg without being told to.
 # shellcheck shell=bash
 
-need act/rescue-copy config/conf core/act core/lock core/log core/paths core/text core/trust
-need notes/legs-seen notes/rescue-record observe/rescue-place world/disk world/md world/superblock
+need config/conf core/act core/bounded core/lock core/log core/paths core/text core/trust
+need notes/legs-seen notes/rescue-record observe/rescue-place world/disk world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -12,8 +12,16 @@ declare -gA F # the facts: decide/facts.list
 readonly RESCUE_RECORD=record RESCUE_RESTORED=record.restored RESCUE_GIVEN=record.given-up
 
 # rescue_why_not FOLDER MD: makes the folder, and prints why no image can be written there
-# (rescue_place_why_not).
+# (rescue_place_why_not). Returns 1 when the look has failed, BOUNDED_SILENT when the file system
+# does not answer.
 rescue_why_not() {
+	[[ $1 != none ]] || {
+		printf 'RESCUE=none\n'
+		return
+	}
+	bounded "$1" rescue_why_not_ "$@"
+}
+rescue_why_not_() { # FOLDER MD
 	local why
 	why=$(rescue_place_why_not "$1" "$2") || return 1
 	if [[ -n $why ]]; then
@@ -23,72 +31,25 @@ rescue_why_not() {
 	fi
 }
 
+# rescue_unknown CODE: sets the caller's why to what rescue_why_not means with that CODE.
+rescue_unknown() {
+	why=$TEXT_UNKNOWN
+	(($1 != BOUNDED_SILENT)) || why="${CONF[RESCUE]} does not answer"
+}
+
 # rescue_turn FOLDER: takes the turn to write an image to that file system: two arrays that write at
 # once could fill it, and neither image would be whole. Returns 1 while another array has the turn.
 # Without a place for locks, everybody has it.
 rescue_turn() {
 	local number code=0
 	RESCUE_TURN=''
-	number=$(stat -L -c %d -- "$1" 2>/dev/null) && paths_run || return 0
+	number=$(bounded "$1" stat -L -c %d -- "$1") && paths_run || return 0
 	lock_take RESCUE_TURN "$LOCKS/rescue.$number" --nonblock || code=$?
 	((code != 1))
 }
 rescue_turn_end() {
 	[[ -z $RESCUE_TURN ]] || exec {RESCUE_TURN}>&-
 	RESCUE_TURN=''
-}
-
-# rescue_write NAME UUID MD EVENTS FOLDER: copies the whole array MD into a new folder
-# FOLDER/NAME/rescue-EVENTS.XXXXXXXX, which is root's alone, makes it durable, reads it back, and
-# only then records it: beside the image, and in $STATE. Sets RESCUE_FOLDER to the new folder, and
-# RESCUE_LOST to what could not be read, in words; empty when all of the array is in it. Returns 1
-# when there is no image; nothing is left of it then. Returns 2 when the image is whole and there is
-# no record in $STATE. An earlier image stays.
-RESCUE_FOLDER='' RESCUE_LOST=''
-rescue_write() {
-	local name=$1 uuid=$2 md=$3 events=$4 above=$5/$1 folder image bytes sum record legs why \
-		lost RESCUE_TO='' RESCUE_FROM='' LOST_TEXT
-	legs=$(rescue_legs_ "$uuid")
-	bytes=$(md_bytes "$md")
-	trust_into why "$above"
-	[[ -z $why ]] && mkdir -p -- "$5" &&
-		{ mkdir -m 700 -- "$above" 2>/dev/null || [[ -d $above ]]; } &&
-		folder=$(mktemp -d -- "$above/rescue-$events.XXXXXXXX") || return 1
-	image=$folder/image record=$folder/$RESCUE_RECORD
-	if rescue_copy_take "$md" "$image" "$bytes" &&
-		rescue_copy_holds "$image" "$bytes" "$sum" &&
-		{ printf '%s\n' "uuid=$uuid" "image=$image" "bytes=$bytes" "sha256=$sum" \
-			"events=$events" "generation=${F[witness.generation]:-0}" \
-			${legs:+"legs=$legs"} "${lost[@]/#/lost=}" >"$record"; } \
-			2>/dev/null &&
-		sync "$image" "$record" "$folder" "$above" "$5"; then
-		rescue_copy_close
-		rescue_record_lost "${lost[@]}"
-		RESCUE_FOLDER=$folder RESCUE_LOST=$LOST_TEXT
-		act_file "$(rescue_record_file "$name")" <"$record" || return 2
-		return 0
-	fi
-	rescue_copy_close
-	rm -rf -- "$folder"
-	return 1
-}
-
-# rescue_legs_ UUID: prints "DEVICE_UUID:EVENTS,…" of the disk legs of the array UUID that can be
-# read, or that have left it in this boot. A restore sees by that whether one has been used since.
-rescue_legs_() {
-	local i facts line legs='' events=$'\n''events=([0-9]+)'
-	for ((i = 0; i < ${F[members]-0}; i++)); do
-		[[ -n ${F[leg.$i.node]-} ]] || continue
-		facts=$(superblock_facts_patiently "${F[leg.$i.node]}")
-		[[ $facts == sb=ok$'\n'uuid="$1"$'\n'* && $facts =~ device_uuid=([0-9a-f-]+) ]] ||
-			continue
-		legs+=${legs:+,}${BASH_REMATCH[1]}
-		[[ ! $facts =~ $events ]] || legs+=:${BASH_REMATCH[1]}
-	done
-	while IFS= read -r line; do
-		[[ ,$legs, == *",${line%:*}"[:,]* ]] || legs+=${legs:+,}$line
-	done < <(legs_seen_left)
-	printf '%s\n' "$legs"
 }
 
 # rescue_check: opens the image of RESCUE for rescue_put_back (act/rescue-put-back). Returns 1 when
@@ -161,10 +122,11 @@ rescue_delete() {
 # rescue_warn MD: warns at a start that a shutdown could not save the RAM leg, so that people learn
 # it before the emergency. The worker of hot-plug must not write there, so it can't tell.
 rescue_warn() {
-	local why
+	local why code=0
 	[[ ${F[ram.state]} == in_sync && ${CONF[RESCUE]-none} != none && ${F[mend]-} != yes ]] ||
 		return 0
-	why=$(rescue_why_not "${CONF[RESCUE]}" "$1") || why=$TEXT_UNKNOWN
+	why=$(rescue_why_not "${CONF[RESCUE]}" "$1") || code=$?
+	((code == 0)) || rescue_unknown "$code"
 	[[ -z $why ]] ||
 		log_warning "${F[name]}: if all disks failed, \
 a shutdown could not save the RAM leg: $why (RESCUE in ramraid.conf(5))"

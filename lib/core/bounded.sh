@@ -83,3 +83,31 @@ bounded_process_began() {
 	BEGAN=${words[19]}
 	text_number_or BEGAN 0
 }
+
+# bounded_leave DEVICE GROUP: ends the processes of a group (a job that began under "set -m"), whose
+# work on DEVICE makes no progress. If one of them waits for DEVICE in the kernel, it ends when that
+# answers; until then, nothing asks DEVICE again.
+bounded_leave() {
+	local try PID
+	disown "$2" 2>/dev/null || :
+	kill -KILL -- "-$2" 2>/dev/null || :
+	for ((try = 0; try < 20; try++)); do
+		bounded_of_group_ "$2" || return 0
+		sleep 0.1
+	done
+	bounded_note_ "$1" "$PID"
+}
+
+# Sets PID to a process of the group. Returns 1 when there is none.
+bounded_of_group_() { # GROUP
+	local file text words
+	for file in /proc/[0-9]*/stat; do
+		text=''
+		{ read -r -d '' text <"$file"; } 2>/dev/null || [[ -n $text ]] || continue
+		text_split words "${text##*) }"
+		[[ ${words[0]-} != [ZX] && ${words[2]-} == "$1" ]] || continue
+		PID=${file#/proc/} PID=${PID%/stat}
+		return 0
+	done
+	return 1
+}

@@ -697,6 +697,28 @@ rebuilt_after() {
 		${text,,} != *bring* ]] || fail "$text"
 }
 
+@test "release at shutdown: a place for images that has stopped answering does not keep the guard from the disks" {
+	only_ram
+	actions 1
+	log_alert() { called "alert $1"; }
+	observe() { ((LOOKS < 6)) || F[leg.1.state]=in_sync; }
+	rescue_write() { called rescue && return "$BOUNDED_SILENT"; }
+	releases 0 going-down
+	[[ $(calls | grep -c rescue$) == 1 && -z $DETACH_RAM_RESCUED &&
+		$(calls) == *"can't be saved to a file (/rescue does not answer any more)"*'ramdisk_drop data' ]] ||
+		fail "$(calls)"
+	# From the beginning: that may be a disk that spins up.
+	rm "$BATS_TEST_TMPDIR/calls"
+	only_ram
+	log_alert() { called "alert $1"; }
+	rescue_why_not() { return "$BOUNDED_SILENT"; }
+	F[array.md]=md127
+	detach_ram_wait_for_disk_ data -59 0
+	[[ -z $(calls) ]] || fail "$(calls)"
+	not detach_ram_wait_for_disk_ data -60 0
+	[[ $(calls) == *"can't be saved to a file (/rescue does not answer)"* ]] || fail "$(calls)"
+}
+
 @test "release at shutdown: nothing is saved while another array is being saved to the same place" {
 	local other=''
 	only_ram

@@ -484,6 +484,105 @@ lists() { # LEG OFFSET STATE LIST
 	[[ -z ${F[rescue.lost]} && ${F[rescue.image]} == "$IMAGE" ]]
 }
 
+# stalls N: who listens to the writer gives it up after N seconds without a word.
+stalls() {
+	STALLS=$1
+	clock_stalls() {
+		local -n said=$1
+		said+=x
+		((${#said} >= STALLS))
+	}
+}
+
+@test "a file system that stops answering does not hold the guard: no image, no record, and nothing asks it again" {
+	local code=0
+	stalls 2
+	rescue_copy() {
+		echo "$BASHPID" >"$R/group"
+		: >"$R/begun"
+		command sleep 100 || :
+		: >"$R/survived"
+	}
+	kill() { [[ $1 != -KILL ]] && builtin kill "$@"; } # as for a process that waits in the kernel
+	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
+	((code == BOUNDED_SILENT)) && [[ -e $R/begun && -z $RESCUE_FOLDER ]] || fail "$code"
+	[[ ! -e $(rescue_record_file data) ]]
+	code=0
+	rescue_why_not "$R/var" md127 || code=$?
+	((code == BOUNDED_SILENT)) || fail "$code"
+	[[ $(rescue_place_room "$R/var") == 0 ]]
+	# It answers again: what was left behind records nothing, and the next image takes its place.
+	builtin kill -KILL -- "-$(ps -o pgid= "$(<"$R/group")" | tr -d ' ')"
+	clock_until 5 0.1 rescue_why_not "$R/var" md127
+	[[ ! -e $R/survived && ! -e $(rescue_record_file data) && -n $(echo "$R"/var/data/rescue-77.*) ]]
+	unset -f rescue_copy kill
+	eval "$(sed -n '/^rescue_copy() {/,/^}/p' "$PROJECT/lib/act/rescue-copy.sh")"
+	write
+	cmp "$R/dev/md127" "$IMAGE"
+	[[ $(ls "$R/var/data") == "$(basename "${IMAGE%/*}")" ]] || fail "$(ls "$R/var/data")"
+}
+
+@test "a writer that is given up is ended, with all that it has started" {
+	local code=0
+	stalls 1
+	rescue_copy() {
+		command sleep 100 &
+		echo $! >"$R/pid"
+		wait
+	}
+	rescue_write data "$ID" md127 77 "$R/var" 2>/dev/null || code=$?
+	((code == BOUNDED_SILENT))
+	not bounded_process_began "$(<"$R/pid")"
+	rescue_why_not "$R/var" md127
+}
+
+@test "an image that takes long is no stall as long as it grows, is read back, or the array is searched" {
+	stalls 3
+	rescue_copy_store_() {
+		local i
+		for i in 1 2 3 4 5; do
+			head -c 1677721 >&"$RESCUE_TO"
+			command sleep 1
+		done
+		cat >&"$RESCUE_TO"
+	}
+	write
+	cmp "$R/dev/md127" "$IMAGE"
+}
+
+@test "each piece of an image is made durable before the next, and its zeros take no room" {
+	RESCUE_COPY_PIECE=2
+	eval "real_$(declare -f dd)"
+	dd() {
+		[[ $* != *conv=sparse* ]] || called "$*"
+		real_dd "$@"
+	}
+	write
+	cmp "$R/dev/md127" "$IMAGE"
+	[[ $(calls | grep -c 'count=2 .*fsync') == 4 ]] || fail "$(calls)"
+	(($(stat -c %b "$IMAGE") < 8192))
+}
+
+@test "a place for images that does not answer holds up no start" {
+	local code=0 RESCUE_BESIDE
+	BOUNDED=0.5
+	findmnt() { command sleep 100; }
+	rescue_why_not "$R/var" md127 || code=$?
+	((code == BOUNDED_SILENT)) || fail "$code"
+	F[name]=data F[uuid]=$ID F[ram.state]=in_sync
+	declare -gA CONF=([RESCUE]=$R/var)
+	run rescue_warn md127
+	assert_output -p "a shutdown could not save the RAM leg: $R/var does not answer"
+	rescue_beside_look_() { called looked; }
+	rescue_beside_find data "$ID"
+	[[ ${#RESCUE_BESIDE[@]} == 0 && -z $(calls) ]] || fail "$(calls)"
+	pid=$(cut -d' ' -f1 "$R"/run/ramraid/.locks/silent.*)
+	builtin kill -KILL "$pid"
+	clock_until 5 0.1 not bounded_is_silent "$R/var"
+	rescue_beside_find data "$ID"
+	[[ $(calls) == looked ]] || fail "$(calls)"
+}
+
 @test "rescue_why_not says why a folder can't hold an image" {
 	[[ $(rescue_why_not none md127) == RESCUE=none ]]
 	: >"$R/file"
