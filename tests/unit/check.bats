@@ -976,6 +976,14 @@ stay a plain array"
 @test "a missing bitmap, write-behind, a missing write-mostly mark and bad blocks are found" {
 	put bitmap/location none
 	finds no-bitmap
+	says 'action: mdadm --grow --bitmap=internal /dev/md127'
+	put dev-sdb1/state faulty,write_mostly
+	finds leg-faulty no-bitmap
+	says 'action: bring the disk legs back first (/dev/disk/by-id/ata-B-part1), because this is safe only'
+	put dev-sdb1/state in_sync,write_mostly dev-rd0/state spare sync_action recover
+	finds rebuilding no-bitmap
+	says 'action: have the RAM leg in sync first, because this is safe only while the array is whole; then: mdadm'
+	put dev-rd0/state in_sync sync_action idle
 	put bitmap/location 'file:/x'
 	finds no-bitmap
 	put bitmap/location +8 bitmap/backlog 256

@@ -290,13 +290,20 @@ check_running_slots() {
 			"$slots slots" "ramraid apply $CHECK_ARRAY"
 }
 
+# While a member is missing, md would take the bits of a new bitmap, which mdadm sets, for blocks to
+# be written again (adoption_array). The free slot of RAM=none never gets a member.
 check_running_bitmap() {
-	local bitmap
+	local bitmap first='' LOST LACKING
 	bitmap=$(md_bitmap "${F[array.md]}")
+	health_lost
+	[[ -z $LOST ]] || first="bring the disk legs back first (${LOST# })"
+	[[ -n $first || ${F[conf.ram]} == none || ${F[ram.state]} == in_sync ]] ||
+		first='have the RAM leg in sync first'
+	[[ -z $first ]] || first+=', because this is safe only while the array is whole; then: '
 	[[ $bitmap == internal ]] ||
 		findings_problem no-bitmap 'an internal bitmap' "$bitmap: \
 after a crash every block is read again, and the RAM leg is rebuilt from one disk" \
-			"mdadm --grow --bitmap=internal /dev/${F[array.md]}"
+			"${first}mdadm --grow --bitmap=internal /dev/${F[array.md]}"
 }
 
 check_running_backlog() {
