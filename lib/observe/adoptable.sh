@@ -152,20 +152,27 @@ it is in sync and not" \
 else" "$(adoptable_out_ "$ADOPT_KEPT")"
 }
 
-# adoptable_out_ LEG [THEN]: prints how to take LEG out of the array, and what to do THEN; or that
-# it has to stay, if nothing else in the array, apart from ramdisks, is in sync.
+# adoptable_out_ LEG [THEN]: prints how to take LEG out of the array, and what to do THEN. Returns
+# 1, and prints what to do first, if it has to stay: if nothing else in the array, apart from
+# ramdisks, is in sync, or these lack blocks that LEG has.
 adoptable_out_() {
-	local line LEGS leg state
+	local line LEGS leg state others=()
 	md_state_members "$ADOPT_MD"
 	for line in "${LEGS[@]}"; do
 		text_into "$line" leg state
 		[[ $leg != "$1" && $state == in_sync ]] || continue
-		! ramdisk_note_is_node "$leg" || continue
+		ramdisk_note_is_node "$leg" || others+=("$leg")
+	done
+	if md_state_is_covered "$ADOPT_MD" "$1" "${others[@]}"; then
 		printf 'take it out first: mdadm %s --fail /dev/%s --remove /dev/%s%s\n' \
 			"$ADOPT_COMMAND" "$1" "$1" "${2-}"
 		return
-	done
-	printf 'wait until another disk in the array is in sync; do not take it out before that\n'
+	fi
+	line='wait until another disk in the array is in sync'
+	((${#others[@]} == 0)) || line="copy what is on the array elsewhere first: no other disk \
+has all that is on it"
+	printf '%s; do not take it out before that\n' "$line"
+	return 1
 }
 
 # Checks a ramdisk that was made by hand, which leaves the array later. It is faulty if an earlier
@@ -190,7 +197,7 @@ adoptable_hand_made_() { # LEG STATE
 }
 
 adoptable_member_() { # LEG STATE SLOT
-	local disk
+	local disk way
 	disk=$(stable_name_of "/dev/$1") || {
 		disk=/dev/$1
 		adoptable_wrong "$disk: has no stable name below /dev/disk (no serial number?), \
@@ -209,8 +216,9 @@ Replace it first"
 		adoptable_wrong "$disk: expected in sync, found $2; wait until it is rebuilt: \
 mdadm --wait $ADOPT_COMMAND"
 	elif md_has_bad_blocks "$ADOPT_MD" "$1"; then
+		way=$(adoptable_out_ "$1") && way='replace that disk first'
 		adoptable_wrong "$disk: has bad blocks, and md accepts no new member while it has; \
-replace that disk first"
+$way"
 	fi
 }
 

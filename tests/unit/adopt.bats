@@ -1409,6 +1409,29 @@ any more: rapiddisk --detach rd0"
 	refused 4 '/dev/md127: has no member that is a disk' data /dev/md127
 }
 
+@test "adopt tells nobody to take out what alone has some blocks, be it a ramdisk or a disk" {
+	by_hand
+	mv "$MD/dev-rd0" "$MD/dev-ram3"
+	mv "$R/sys/block/rd0" "$R/sys/block/ram3"
+	mv "$R/sys/class/block/rd0" "$R/sys/class/block/ram3"
+	mv "$R/dev/rd0" "$R/dev/ram3"
+	# Together, the disks have everything, but none of them alone.
+	put dev-sda/bad_blocks '3000 8' dev-sdb/bad_blocks '5000 8'
+	refused 4 'ramraid uses no brd that somebody else has loaded' --ram=brd data /dev/md127
+	assert_output -p -- '--fail /dev/ram3 --remove /dev/ram3; rmmod brd'
+	assert_output -p 'ata-A: has bad blocks, and md accepts no new member while it has; copy what is'
+	refute_output -p 'replace that disk first'
+	# Only the ramdisk has some blocks.
+	put dev-sdb/bad_blocks '3000 8'
+	refused 4 'ramraid uses no brd that somebody else has loaded' --ram=brd data /dev/md127
+	refute_output -p -- --fail
+	assert_output -p 'copy what is on the array elsewhere first: no other disk has all that is on it; do not'
+	put dev-sda/bad_blocks ''
+	refused 4 'ramraid uses no brd that somebody else has loaded' --ram=brd data /dev/md127
+	assert_output -p -- '--fail /dev/ram3 --remove /dev/ram3; rmmod brd'
+	assert_output -p 'replace that disk first'
+}
+
 @test "adopt does not free a ramdisk of brd or zram made by hand, but says how; --ram=brd is refused beside it" {
 	local node
 	for node in ram3 zram0; do
