@@ -241,7 +241,7 @@ stopped; its record did not say so yet"
 			test "$(cat /sys/block/$(md data)/md/array_state)" = broken
 			ramraid status data >/root/out || test $? = 3; cat /root/out
 			grep "^data: broken" /root/out; grep "ONLY GOOD COPY" /root/out
-			grep "action: *reboot; then: ramraid restore data" /root/out
+			grep "action: *reboot, so that the shutdown saves.*ramraid restore data" /root/out
 			fails apt-get -y -q remove ramraid; command -v ramraid'
 		power_off
 		boot
