@@ -45,7 +45,7 @@ rescue_write() {
 	rescue_write_lost_ "${record[@]}"
 	# Here and not by the writer: one that was left behind must not record an image when its
 	# file system answers again, because a disk may have everything by then.
-	printf '%s\n' "${record[@]}" | act_file "$(rescue_record_file "$1")" || return 2
+	act_file "$(rescue_record_file "$1")" 644 printf '%s\n' "${record[@]}" || return 2
 }
 
 # rescue_write_hear_ PID: listens to what the writer says in the caller's pipe, and sets the

@@ -82,7 +82,7 @@ selftest_place_array() {
 		MEMBERS+=("/dev/$LOOP_DEVICE_NODE")
 	done
 	# The claim comes before there is a superblock that mdadm could find.
-	claim_text "$SELFTEST_UUID" | act_file "$(claim_file "$SELFTEST_NAME")" || return 1
+	act_file "$(claim_file "$SELFTEST_NAME")" 644 claim_text "$SELFTEST_UUID" || return 1
 	md_create "$SELFTEST_MD" "$SELFTEST_UUID" mirror "$(md_bitmap_chunk "${MEMBERS[@]}")" \
 		"${MEMBERS[@]}"
 }

@@ -155,7 +155,7 @@ adopt_begin() {
 	[[ ! -e $STATE/$NAME.releasing ]] || act rm -f -- "$STATE/$NAME.releasing"
 	! ram_out_is_released "$NAME" || ram_out_undo "$NAME"
 	systemd_enable "$NAME"
-	[[ -n $ADOPT_BEGUN ]] || adoption_conf | act_file "$ETC/$NAME.conf"
+	[[ -n $ADOPT_BEGUN ]] || act_file "$ETC/$NAME.conf" 644 adoption_conf
 }
 
 adopt_claim() {

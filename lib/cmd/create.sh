@@ -238,7 +238,7 @@ create_level() {
 	act_undo_push systemd_disable "$name"
 	systemd_enable "$name"
 	act_undo_push act rm -f -- "$ETC/$name.conf"
-	create_conf "$layout" "$uuid" | act_file "$ETC/$name.conf"
+	act_file "$ETC/$name.conf" 644 create_conf "$layout" "$uuid"
 	act_undo_push create_unclaim "$name"
 	claim_write "$name" "$uuid"
 	[[ $layout != mirror ]] || {

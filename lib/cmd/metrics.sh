@@ -27,7 +27,7 @@ cmd_metrics() {
 	if [[ -z ${OPT[output]+set} ]]; then
 		cli_print "$SHOWN"
 	else
-		printf '%s' "$SHOWN" | act_file "$METRICS_FILE" ||
+		act_text "$METRICS_FILE" "$SHOWN" ||
 			die "${OPT[output]} could not be written"
 	fi
 }

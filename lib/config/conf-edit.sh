@@ -70,5 +70,5 @@ conf_edit_members() {
 	before=$(cat -- "$file" && printf .) || return
 	[[ $text != "${before%.}" ]] || return 0
 	mode=$(stat -c %a -- "$file") || return
-	printf '%s' "$text" | act_file "$file" "$mode"
+	act_text "$file" "$text" "$mode"
 }

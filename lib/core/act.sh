@@ -34,19 +34,28 @@ act_write() {
 	}
 }
 
-# act_file FILE [MODE]: writes stdin to FILE unchanged, so that after a power cut FILE is either the
-# old one or the new one, and whole: temporary file, fsync, rename, fsync of the folder. Returns 1
-# when the file system is full or read-only, and when stdin has NUL bytes, which bash can't hold.
+# act_file FILE MODE COMMAND [ARG…]: writes what COMMAND prints to FILE (act_text). COMMAND is a
+# program or a function. If it fails or is killed before its end, FILE stays as it is: a part of the
+# text would pass for the whole. Returns 1 then, when act_text does, and when there are NUL bytes in
+# the text, which bash can't hold.
 act_file() {
 	local all=()
-	# The whole of stdin, with its line ends.
-	mapfile -d '' all
-	((${#all[@]} <= 1)) || return 1
-	act_text "$1" "${all[0]-}" "${2:-644}"
+	mapfile -d '' all < <(act_file_text_ "${@:3}")
+	((${#all[@]} == 1)) && [[ ${all[0]} == *. ]] || return 1
+	act_text "$1" "${all[0]%.}" "$2"
+}
+# Prints what COMMAND prints, and a dot when that is all of it.
+act_file_text_() {
+	local code
+	"$@"
+	code=$?
+	((code > 0)) || printf .
 }
 
-# act_text FILE TEXT [MODE [OWNER]]: does the same with a text. Every start and every change of an
-# array comes through here. OWNER is in the form of chown(1); by default, the user who runs this.
+# act_text FILE TEXT [MODE [OWNER]]: writes TEXT to FILE unchanged, so that after a power cut FILE is
+# either the old one or the new one, and whole: temporary file, fsync, rename, fsync of the folder.
+# Returns 1 when the file system is full or read-only. Every start and every change of an array
+# comes through here. OWNER is in the form of chown(1); by default, the user who runs this.
 # Others who may write to the folder can't turn this against root's files: dd(1) creates a new file,
 # never through a link or into anything that exists (O_EXCL; bash's noclobber only refuses regular
 # files), and writes and syncs the file that it has opened. It never tries again under a name that

@@ -34,18 +34,19 @@ adopted_none() { ADOPTED=() ADOPTED_WRITEMOSTLY=() ADOPTED_MEMBERS=(); }
 # adopted_write NAME: writes the note from the variables that adopted_read sets. Returns 1 when it
 # can't be made durable.
 adopted_write() {
-	local key disk
 	need core/act
-	{
-		printf "# What \"ramraid release\" makes of the array: after \"ramraid adopt\", \
+	act_file "$(adopted_file "$1")" 644 adopted_print_
+}
+adopted_print_() {
+	local key disk
+	printf "# What \"ramraid release\" makes of the array: after \"ramraid adopt\", \
 what it was before.\n"
-		for key in uuid bitmap 'done'; do printf '%s=%s\n' "$key" "${ADOPTED[$key]}"; done
-		for key in ramdisk refill; do
-			[[ -z ${ADOPTED[$key]-} ]] || printf '%s=%s\n' "$key" "${ADOPTED[$key]}"
-		done
-		for disk in "${ADOPTED_WRITEMOSTLY[@]}"; do printf 'writemostly=%s\n' "$disk"; done
-		for disk in "${ADOPTED_MEMBERS[@]}"; do printf 'member=%s\n' "$disk"; done
-	} | act_file "$(adopted_file "$1")"
+	for key in uuid bitmap 'done'; do printf '%s=%s\n' "$key" "${ADOPTED[$key]}"; done
+	for key in ramdisk refill; do
+		[[ -z ${ADOPTED[$key]-} ]] || printf '%s=%s\n' "$key" "${ADOPTED[$key]}"
+	done
+	for disk in "${ADOPTED_WRITEMOSTLY[@]}"; do printf 'writemostly=%s\n' "$disk"; done
+	for disk in "${ADOPTED_MEMBERS[@]}"; do printf 'member=%s\n' "$disk"; done
 }
 
 adopted_releasing_file() { printf '%s/%s.releasing\n' "$STATE" "$1"; } # NAME

@@ -35,7 +35,7 @@ claim_wanted() {
 # by neither (conf_match() in mdadm's config.c). The other way round it would find none, and start
 # the array under any name.
 claim_write() {
-	claim_wanted "$1" "$2" | act_file "$(claim_file "$1")"
+	act_file "$(claim_file "$1")" 644 claim_wanted "$1" "$2"
 	claim_hide_ "$1" "$2"
 }
 
@@ -105,7 +105,7 @@ claim_edit_() {
 	local file text
 	file=$(readlink -e -- "$1") || return
 	text=$(sed -e "$2" -- "$file" && printf .) || return
-	printf '%s' "${text%.}" | act_file "$file" "$(stat -c %a -- "$file")"
+	act_text "$file" "${text%.}" "$(stat -c %a -- "$file")"
 }
 
 # claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up the ARRAY entries

@@ -141,7 +141,7 @@ hardware_note() {
 	hardware_drop_ "$uuids"
 	! hardware_is_noted_ || return 0
 	printf -v text '%s\n' "${kept[@]}"
-	printf '%s' "$text" | act_file "$file" 600 ||
+	act_text "$file" "$text" 600 ||
 		log_warning "$1: $file could not be written, so a leg that moves to other hardware \
 is not noticed"
 }

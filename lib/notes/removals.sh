@@ -49,21 +49,22 @@ removals_settle() {
 # removals_write NAME UUID [DISK…]: writes the note that removals_read reads; without a disk,
 # deletes it. REMOVALS_FOR says what takes their places. Returns 1 when it can't be made durable.
 removals_write() {
-	local name=$1 uuid=$2 disk
+	local name=$1 uuid=$2
 	shift 2
 	if (($# == 0)); then
 		[[ ! -e $STATE/$name.leaving ]] || act rm -f -- "$(removals_file "$name")"
 		return
 	fi
-	{
-		printf "# Disks that leave the array when the others are in sync: \
-\"ramraid apply %s\" goes on with that.\nuuid=%s\n" "$name" "$uuid"
-		for disk in "$@"; do
-			printf 'member=%s\n' "$disk"
-			[[ -z ${REMOVALS_FOR[$disk]-} ]] ||
-				printf 'for=%s\n' "${REMOVALS_FOR[$disk]}"
-		done
-	} | act_file "$(removals_file "$name")"
+	act_file "$(removals_file "$name")" 644 removals_print_ "$name" "$uuid" "$@"
+}
+removals_print_() { # NAME UUID DISK…
+	local disk
+	printf "# Disks that leave the array when the others are in sync: \
+\"ramraid apply %s\" goes on with that.\nuuid=%s\n" "$1" "$2"
+	for disk in "${@:3}"; do
+		printf 'member=%s\n' "$disk"
+		[[ -z ${REMOVALS_FOR[$disk]-} ]] || printf 'for=%s\n' "${REMOVALS_FOR[$disk]}"
+	done
 }
 
 # removals_has DISK: does LEAVING name it?

@@ -108,7 +108,7 @@ full() {
 	echo old >file
 	[[ $(act touch 'a b') == 'touch a\ b' &&
 		$(act_write file 'new value') == 'echo new\ value > file' &&
-		$(act_file file <<<text) == *text* ]]
+		$(act_file file 644 echo text) == *text* ]]
 	[[ ! -e 'a b' && $(<file) == old ]]
 	[[ $(ls) == file ]]
 }
@@ -130,10 +130,10 @@ full() {
 }
 
 @test "act_file writes the whole file with its mode, makes its folders, and leaves nothing else behind" {
-	printf 'one\ntwo\n' | act_file folder/deep/file 600 2>log
+	act_file folder/deep/file 600 printf 'one\ntwo\n' 2>log
 	[[ $(<folder/deep/file) == $'one\ntwo' && $(stat -c %a folder/deep/file) == 600 &&
 		$(ls -A folder/deep) == file ]]
-	echo three | act_file folder/deep/file 2>/dev/null
+	act_file folder/deep/file 644 echo three 2>/dev/null
 	[[ $(<folder/deep/file) == three && $(stat -c %a folder/deep/file) == 644 &&
 		$(ls -A folder/deep) == file ]]
 }
@@ -142,7 +142,7 @@ full() {
 	local text
 	for text in x $'x\n' $'x\n\n\n' '' $'\n'; do
 		printf '%s' "$text" >want
-		act_file "$PWD/file" <want 2>/dev/null
+		act_file "$PWD/file" 644 cat want 2>/dev/null
 		cmp want file
 	done
 }
@@ -174,7 +174,7 @@ full() {
 @test "act_file replaces a link, and does not write through it" {
 	echo precious >other
 	ln -s other file
-	echo new | act_file "$PWD/file" 2>/dev/null
+	act_file "$PWD/file" 644 echo new 2>/dev/null
 	[[ $(<other) == precious && ! -L file && $(<file) == new ]]
 }
 
@@ -182,11 +182,11 @@ full() {
 	mkdir folder
 	echo old >folder/file
 	# Not a folder: fails for root too.
-	run act_file folder/file/deeper <<<new
+	run act_file folder/file/deeper 644 echo new
 	assert_failure
 	[[ $(<folder/file) == old ]]
 	sync() { return 1; }
-	run act_file "$PWD/folder/file" <<<new
+	run act_file "$PWD/folder/file" 644 echo new
 	assert_failure
 }
 
@@ -204,8 +204,27 @@ full() {
 
 @test "act_file refuses NUL bytes, and the old file stays" {
 	local file=$BATS_TEST_TMPDIR/folder/file
-	act_file "$file" 600 <<<'old' 2>/dev/null
+	act_file "$file" 600 echo old 2>/dev/null
 	[[ $(stat -c %a "$file") == 600 ]]
-	if printf 'a\0b\n' | act_file "$file" 600 2>/dev/null; then fail 'taken'; fi
+	not act_file "$file" 600 printf 'a\0b\n' 2>/dev/null
+	not act_file "$file" 600 printf 'a\n\0' 2>/dev/null
 	[[ $(<"$file") == old && $(ls "${file%/*}") == file ]]
+}
+
+@test "act_file leaves the old file if what prints the text fails, or is killed before its end" {
+	local way file=$BATS_TEST_TMPDIR/folder/file
+	act_file "$file" 600 echo old 2>/dev/null
+	fails() { echo one && return 1; }
+	killed() { echo one && kill -KILL "$BASHPID"; }
+	# As when bash has no process or memory left (it ends with 254 then).
+	ends() { echo one && exit 254; }
+	midway() {
+		echo one
+		false
+		echo two
+	}
+	for way in fails killed ends midway false nothing-of-that-name; do
+		(act_file "$file" 600 "$way" 2>/dev/null) && fail "$way: taken"
+		[[ $(<"$file") == old && $(ls "${file%/*}") == file ]] || fail "$way"
+	done
 }

@@ -220,25 +220,25 @@ did_not_run() { [[ ! -e $R/ran ]] || fail "$1 was evaluated"; }
 @test "a file is made whole, under a free name, and with its mode from the first moment" {
 	local file=$R/etc/file seen=$BATS_TEST_TMPDIR/seen
 	dd() { command dd "$@" && stat -c %a "$temporary" >"$seen"; }
-	echo secret | act_file "$file" 600 2>/dev/null
+	act_file "$file" 600 echo secret 2>/dev/null
 	[[ $(<"$seen") == 600 && $(stat -c %a "$file") == 600 && $(builtin umask) == 0022 ]]
 	# A folder in its place is not written into.
 	mkdir "$R/etc/folder"
-	not act_file "$R/etc/folder" <<<x 2>/dev/null
+	not act_text "$R/etc/folder" x 2>/dev/null
 	[[ -z $(ls "$R/etc/folder") && -z $(compgen -G "$R/etc/folder.*") ]]
 	# Somebody has guessed the name, in the moment after the look.
 	echo precious >"$R/precious"
 	log_info() { [[ $1 != '+ write '* ]] || { ln -s "$R/precious" "$temporary"; }; }
-	not act_file "$file" <<<x 2>/dev/null
+	not act_text "$file" x 2>/dev/null
 	[[ $(<"$R/precious") == precious ]]
 	# ... or after it. What is there is somebody's, and stays.
 	log_info() { :; }
-	# shellcheck disable=SC2120 # act_file gives it one
+	# shellcheck disable=SC2120 # act_text gives it one
 	umask() {
 		[[ $# == 0 || $1 == 022 ]] || ln -s "$R/precious" "$temporary"
 		builtin umask "$@"
 	}
-	not act_file "$file" <<<x 2>/dev/null
+	not act_text "$file" x 2>/dev/null
 	[[ $(<"$R/precious") == precious && -n $(compgen -G "$file.*") ]]
 }
 
@@ -263,12 +263,12 @@ reader() {
 @test "a file is not written through a link to a disk or FIFO that has come under its temporary name" {
 	local reader
 	reader
-	# shellcheck disable=SC2120 # act_file gives it one
+	# shellcheck disable=SC2120 # act_text gives it one
 	umask() {
 		[[ $# == 0 || $1 == 022 ]] || ln -s "$R/disk" "$temporary"
 		builtin umask "$@"
 	}
-	not act_file "$R/etc/file" <<<'over the disk' 2>"$R/said"
+	not act_text "$R/etc/file" 'over the disk' 2>"$R/said"
 	[[ $(<"$R/said") == *"$R/etc/file can't be written: File exists" ]]
 	nothing_came
 	[[ ! -e $R/etc/file ]]
@@ -293,7 +293,7 @@ reader() {
 			ln -s "$R/disk" "${*: -1}"
 		}
 	}
-	not act_file "$R/etc/file" <<<'precious text' 2>/dev/null
+	not act_text "$R/etc/file" 'precious text' 2>/dev/null
 	nothing_came
 	[[ -e $R/twice && ! -e $R/etc/file ]]
 }
