@@ -134,7 +134,8 @@ hotplug_print_leg_() {
 hotplug_print() {
 	local i
 	HOTPLUG_PRINT="${F[array.md]} ${F[array.state]} gone=${F[array.gone]} \
-others=${F[array.strangers]} ram=${F[ram.node]}:${F[ram.state]}"
+others=${F[array.strangers]} ram=${F[ram.node]}:${F[ram.state]}${F[ram.lacks]}"
+	[[ ${F[ram.state]} != in_sync || -z ${F[ram.full]} ]] || HOTPLUG_PRINT+=full
 	[[ -z ${F[leg.ram.dev]} ]] ||
 		HOTPLUG_PRINT+=":${F[leg.ram.in]}:${F[leg.ram.sb]}:${F[leg.ram.events]}"
 	for ((i = 0; i < ${F[members]}; i++)); do

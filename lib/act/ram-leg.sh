@@ -18,7 +18,7 @@ ram_leg_drop() {
 	elif [[ ${F[ram.state]} == recovering ]]; then
 		# It is taken out on purpose, so this start does not make it again.
 		F["failed.make-ram"]=$WHY
-	elif [[ ${F[ram.state]} == faulty ]]; then
+	elif [[ ${F[ram.state]} == faulty || -n ${F[ram.lacks]} ]]; then
 		ram_leg_count
 	fi
 	[[ ${F[ram.state]} == attached ]] || md_drop "${F[array.md]}" "${F[ram.node]}" || {
@@ -26,17 +26,20 @@ ram_leg_drop() {
 		return 1
 	}
 	[[ -z $unbuilt ]] || ram_leg_is_unbuilt_ "$unbuilt"
-	[[ $was != recovering ]] || ram_leg_forget_
+	[[ $was != recovering && -z ${F[ram.lacks]} ]] || ram_leg_forget_
 	ramdisk_drop "${F[name]}"
 }
 
-# A leg that was only partly filled is out. A device keeps what it holds: without a superblock,
-# nobody can put it back by the bitmap, which does not have what was never copied.
+# A leg that was only partly filled, or lacks blocks, is out. A device keeps what it holds: without
+# a superblock, nobody can put it back by the bitmap, which does not have what was never copied. If
+# a device that this run has filled lacks blocks again, it stays out.
 ram_leg_forget_() {
 	unbuilt_is_out ram
+	[[ -z ${F[leg.ram.dev]} || -z ${F[ram.lacks]} || -z ${LOOP_MADE-} ]] ||
+		F["failed.make-ram"]="md could not write some blocks of ${F[leg.ram.dev]} again"
 	[[ -z ${F[leg.ram.dev]} ]] || md_wipe "${F[ram.node]}" ||
-		log_warning "${F[name]}: the superblock of ${F[leg.ram.dev]}, which is only partly \
-filled, could not be removed; to do that: mdadm --zero-superblock ${F[leg.ram.dev]}"
+		log_warning "${F[name]}: the superblock of ${F[leg.ram.dev]}, which lacks some \
+blocks, could not be removed; to do that: mdadm --zero-superblock ${F[leg.ram.dev]}"
 }
 
 # md has given up the rebuild of the RAM leg, or does not begin it (WHY). What this run has filled

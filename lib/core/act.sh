@@ -52,10 +52,10 @@ act_file_text_() {
 	((code > 0)) || printf .
 }
 
-# act_text FILE TEXT [MODE [OWNER]]: writes TEXT to FILE unchanged, so that after a power cut FILE is
-# either the old one or the new one, and whole: temporary file, fsync, rename, fsync of the folder.
-# Returns 1 when the file system is full or read-only. Every start and every change of an array
-# comes through here. OWNER is in the form of chown(1); by default, the user who runs this.
+# act_text FILE TEXT [MODE [OWNER]]: writes TEXT to FILE unchanged, so that after a power cut FILE
+# is either the old one or the new one, and whole: temporary file, fsync, rename, fsync of the
+# folder. Returns 1 when the file system is full or read-only. Every start and every change of an
+# array comes through here. OWNER is in the form of chown(1); by default, the user who runs this.
 # Others who may write to the folder can't turn this against root's files: dd(1) creates a new file,
 # never through a link or into anything that exists (O_EXCL; bash's noclobber only refuses regular
 # files), and writes and syncs the file that it has opened. It never tries again under a name that

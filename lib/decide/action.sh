@@ -9,8 +9,8 @@
 # the legs that it leaves out; and STRANGERS and STRANGERS_MADE (decide/strangers.sh). action_gate
 # sets GATE and GATE_WHY.
 
-need core/paths decide/below decide/choice decide/foreign-run decide/health decide/leg
-need decide/ram-device decide/readd decide/rescue-way decide/safe-start decide/unbuilt
+need core/paths decide/below decide/choice decide/foreign-run decide/health decide/lacking-ram
+need decide/leg decide/ram-device decide/readd decide/rescue-way decide/safe-start decide/unbuilt
 
 declare -gA F # the facts; not emptied: this file may be loaded after a look
 
@@ -143,7 +143,7 @@ ramraid start ${F[name]}"
 }
 
 action_ram_() {
-	! action_full_ || return 0
+	! action_full_ && ! lacking_ram || return 0
 	case ${F[ram.state]} in
 	in_sync) action_whole_ ;;
 	recovering)
@@ -194,7 +194,8 @@ action_whole_() {
 	local TODO
 	health_lost
 	choice_is 'done' whole
-	[[ -n $LACKING$LOST ]] || OUTCOME=whole
+	[[ -n $LACKING$LOST${F[ram.lacks]} ]] || OUTCOME=whole
+	[[ -z ${F[ram.lacks]} ]] || WHY='md could not write some blocks of the RAM leg'
 	[[ -z $LACKING ]] || WHY="md could not write some blocks of the disk leg$LACKING"
 	[[ -z $LOST ]] || WHY="the RAM leg is in sync, but not the disk leg$LOST"
 	action_ahead_

@@ -82,11 +82,12 @@ health_ramdisk_alone() {
 	health_only_copy_beside && [[ ${F[array.state]} != active || ${F[array.known]} == no ]]
 }
 
-# health_is_whole: every leg that is configured is in the running array, in sync, and equal.
+# health_is_whole: every leg that is configured is in the running array, in sync, and equal, and the
+# RAM leg has all that md wrote, too.
 health_is_whole() {
 	health_lost
 	[[ ${F[array.state]} == active && ${F[array.sync]} != resync && ${F[array.pending]} == no &&
-		-z $LOST$LACKING ]] &&
+		-z $LOST$LACKING${F[ram.lacks]} ]] &&
 		[[ ${F[ram.state]} == in_sync || ${F[conf.ram]} == none ]]
 }
 

@@ -3,8 +3,8 @@
 # before the first look.
 # shellcheck shell=bash
 
-need config/conf core/paths core/text observe/members world/disk-find world/md-state
-need world/ramdisk-note
+need config/conf core/paths core/text observe/members observe/ram-lacks world/disk-find
+need world/md-state world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -138,7 +138,8 @@ facts_array_() {
 		F[array.may_leave]=''
 	ramdisk_note_read "${F[name]}"
 	F[ram.node]=$RAM_NODE F[ram.slot]='' F[ram.number]='' F[ram.state]=none
-	F[ram.data]='' F[ram.taken]='' F[ram.limit]='' F[ram.full]=''
+	F[ram.data]='' F[ram.taken]='' F[ram.limit]='' F[ram.full]='' \
+		F[ram.lacks]=''
 	# A device from an earlier configuration is the RAM leg only while it is in the array, and
 	# is never filled.
 	[[ -z $RAM_NODE || $RAM_PROVIDER == device ]] || F[ram.state]=attached
@@ -220,6 +221,7 @@ facts_lacking_() {
 			F[leg.$i.lacks]=yes
 	done
 	! md_state_bad_on_all_but "${F[array.md]}" "$ram" "${legs[@]}" || F[disks.lack]=yes
+	[[ -z $ram ]] || ram_lacks_look "${legs[@]}"
 }
 
 # Finds which leg a member is: one of the caller's NODES, or RAM_NODE, or gone, or a stranger.
@@ -317,8 +319,8 @@ readonly FACTS_BLANK='
 	array.may_leave
 	array.foreign array.copy array.copy_known array.link array.stat array.block clones
 	clones.loop clones_known disks.lack ram.node ram.state ram.slot ram.number ram.out ram.bytes
-	ram.taken ram.data ram.limit ram.full ram.tried ram.refill ram.algorithm ram.stat
-	ram.errors change.left change.kept change.used change.block
+	ram.taken ram.data ram.limit ram.full ram.lacks ram.tried ram.refill ram.algorithm
+	ram.stat ram.errors change.left change.kept change.used change.block
 '
 readonly FACTS_BLANK_LEG='
 	dev node in holder state slot writemostly lacks sb silent uuid device_uuid number role roles

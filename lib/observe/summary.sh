@@ -77,13 +77,13 @@ summary_word() {
 	if [[ -n ${F[conf.error.0]-} ]]; then
 		STATUS_WORD=misconfigured
 	elif ! health_is_whole; then
-		case ${F[array.state]}:${F[array.sync]}:${LOST:+yes}${LACKING:+yes} in
+		case ${F[array.state]}:${F[array.sync]}:${LOST:+yes}$LACKING${F[ram.lacks]} in
 		absent:*) STATUS_WORD=stopped ;;
 		inactive:*) STATUS_WORD=half-assembled ;;
 		broken:*) STATUS_WORD=broken ;;
 		active:resync:*) STATUS_WORD=resyncing ;;
 		active:recover:* | active:copy:*) STATUS_WORD=rebuilding ;;
-		*:yes*) STATUS_WORD=degraded ;;
+		active:*:?*) STATUS_WORD=degraded ;;
 		*) STATUS_WORD=disks-only ;;
 		esac
 	fi

@@ -198,6 +198,9 @@ $good of ${F[members]} disks"
 	[[ ${F[ram.state]} != in_sync ]] ||
 		ADVICE_IMPACT="reads come from memory, and every write is on \
 $good of ${F[members]} disks"
+	[[ -z ${F[ram.lacks]} ]] ||
+		ADVICE_IMPACT='md could not write some blocks of the RAM leg; the disks have them' \
+			ADVICE_ACTION="ramraid check ${F[name]}"
 	# Somebody has added this disk by hand, perhaps in place of the missing one.
 	[[ -z ${F[array.strangers]} ]] || {
 		ADVICE_ACTION="ramraid check ${F[name]} (the array has a disk that no MEMBER names)"

@@ -341,6 +341,37 @@ is() {
 	[[ $(calls) == *'--remove /dev/rd0' ]] || fail "$(calls)"
 }
 
+@test "a RAM leg that lacks blocks is not whole, and is rebuilt while the disks have everything" {
+	whole
+	echo '5048 8' >"$M/dev-rd0/bad_blocks"
+	observe
+	are ram.lacks=yes disks.lack=
+	not health_is_whole
+	action_choose
+	[[ $ACTION == drop-ram ]] || fail "$ACTION $WHY"
+	summary_word
+	[[ $STATUS_WORD == degraded ]] || fail "$STATUS_WORD"
+	# A disk has bad blocks, too: md may accept no other RAM leg.
+	echo '9000 8' >"$M/dev-sda/bad_blocks"
+	observe
+	are ram.lacks=stays leg.0.lacks=yes disks.lack=
+	action_choose
+	[[ $ACTION == 'done' && -z $OUTCOME ]] || fail "$ACTION $WHY"
+	# The RAM leg was filled from disks that lacked the same, and another one would lack it.
+	echo '3000 8' | tee "$M/dev-sda/bad_blocks" >"$M/dev-sdb/bad_blocks"
+	observe
+	are ram.lacks= disks.lack=
+	# While it has what no disk has, it stays.
+	echo '9000 8' | tee "$M/dev-sda/bad_blocks" >"$M/dev-sdb/bad_blocks"
+	observe
+	are ram.lacks=stays disks.lack=yes
+	action_choose
+	[[ $ACTION != drop-ram ]] || fail "$WHY"
+	rm "$M/dev-sda/bad_blocks" "$M/dev-sdb/bad_blocks" "$M/dev-rd0/bad_blocks"
+	observe
+	are ram.lacks=
+}
+
 @test "both speed limits are raised, and put back" {
 	array clean
 	md_speed md127 fast 2>/dev/null

@@ -283,3 +283,67 @@ drives() {
 	F[leg.1.state]=''
 	[[ -z $(ram_leg_bad_blocks) ]]
 }
+
+# lacking DEVICE: md can't write some blocks of the RAM leg, whichever it is.
+lacking() {
+	eval "look_$(declare -f facts_observe)"
+	RAM=in_sync WHY_NOT='too new' DEVICE=$1
+	facts_observe() {
+		look_facts_observe
+		F[ram.lacks]='' F[leg.ram.dev]=$DEVICE F[leg.ram.sb]=none F[leg.ram.node]=${DEVICE:+rd0}
+		[[ ${F[ram.state]} != in_sync ]] || F[ram.lacks]=yes
+	}
+	md_drop() { called out "$2" && RAM=none; }
+	transitions_tell() { :; }
+	hotplug_is_due() { :; }
+}
+
+@test "a RAM leg that lacks blocks again and again is rebuilt twice, and then stays out" {
+	lacking ''
+	drives $'out rd0\ndrop\nmake\nadd rd0\nout rd0\ndrop\nmake\nadd rd0\nout rd0\ndrop'
+	[[ $LOOP_GATE == open && ${F[ram.state]} == none ]]
+	grep -q 'has failed 3 times within an hour' "$LOG"
+}
+
+@test "a device that lacks blocks stays until a person asks, is then rebuilt once without its superblock, and stays out" {
+	lacking /dev/disk/by-id/ram
+	drives ''
+	[[ ${F[ram.state]} == in_sync ]] && grep -q 'could not write some blocks of the RAM leg' "$LOG"
+	loop_run data yes 2>"$LOG"
+	[[ $(calls) == $'out rd0\nzero rd0\ndrop\nmake\nadd rd0\nout rd0\nzero rd0\ndrop' ]] ||
+		fail "$(calls)" "$(<"$LOG")"
+	grep -q 'could not write some blocks of /dev/disk/by-id/ram again' "$LOG"
+}
+
+@test "a RAM leg that lacks blocks is not taken out where none can be made, and a new lack is something new to hot-plug" {
+	local HOTPLUG_PRINT before key
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	hotplug_print
+	before=$HOTPLUG_PRINT
+	F[ram.lacks]=yes
+	hotplug_print
+	[[ $HOTPLUG_PRINT != "$before" ]]
+	action_choose
+	[[ $ACTION == drop-ram ]] || fail "$ACTION $WHY"
+	for key in kernel.flaw veto.make-ram failed.drop-ram; do
+		F[$key]=so
+		action_choose
+		[[ $ACTION == 'done' && -z $OUTCOME ]] || fail "$key: $ACTION $WHY"
+		F[$key]=''
+		[[ $key == kernel.flaw ]] || unset -v "F[$key]"
+	done
+	# What status and check say.
+	facts_served() { :; }
+	F[root]=yes
+	summary_word
+	advice "$STATUS_WORD"
+	[[ $STATUS_WORD == degraded && $ADVICE_ACTION == 'ramraid check data' &&
+		$ADVICE_IMPACT == *'some blocks of the RAM leg'* ]] || fail "$ADVICE_IMPACT"
+	findings_problem() { called "$1" "$4"; }
+	CONF[HOTPLUG]=yes CHECK_ARRAY=data
+	check_legs_ram_lacks
+	F[ram.lacks]=stays
+	check_legs_ram_lacks
+	[[ $(calls) == 'ram-bad-blocks ramraid rebuilds it'*$'\n''ram-bad-blocks replace the disk with bad blocks first'* ]] ||
+		fail "$(calls)"
+}

@@ -192,3 +192,20 @@ that to another disk now'
 	findings_problem bad-blocks "$dev without bad blocks" "some, and with them md accepts no \
 new member, so that there will be no RAM leg" "$todo"
 }
+
+# check_legs_ram_lacks: reports a RAM leg that lacks blocks which a disk leg has. Until it is
+# rebuilt, a disk that leaves and comes back may lose these.
+check_legs_ram_lacks() {
+	local todo="ramraid rebuilds it within the hour; to do so now: ramraid attach $CHECK_ARRAY"
+	[[ -n ${F[ram.lacks]} ]] || return 0
+	[[ ${CONF[HOTPLUG]} == yes ]] || todo="ramraid attach $CHECK_ARRAY"
+	[[ -z ${F[leg.ram.dev]} ]] ||
+		todo="see what is wrong with ${F[leg.ram.dev]} (journalctl -k; smartctl -a), then, \
+to rebuild all of it: ramraid attach $CHECK_ARRAY; or write another device, or RAM=auto"
+	[[ -z ${F[kernel.flaw]} ]] ||
+		todo='reboot: on this kernel the RAM leg is not rebuilt while the array is in use'
+	[[ ${F[ram.lacks]} != stays ]] ||
+		todo='replace the disk with bad blocks first; until then the RAM leg stays as it is'
+	findings_problem ram-bad-blocks 'the RAM leg with all that was written' "that md could not \
+write some blocks to it: only disk legs have them" "$todo"
+}

@@ -257,6 +257,7 @@ kind (RAM); then: ramraid attach $CHECK_ARRAY"
 	case $LEG:${F[ram.state]}:$CHECK_UNIT in
 	in_sync:*)
 		check_running_discards
+		check_legs_ram_lacks
 		check_legs_blocks_later "$blocks" "$found" "$cure"
 		;;
 	recovering:* | *:activating)
