@@ -192,12 +192,9 @@ advice_device_() {
 }
 
 advice_degraded_() {
-	local i
-	ADVICE_IMPACT="reads come from the disks, and every write is on \
-$good of ${F[members]} disks"
-	[[ ${F[ram.state]} != in_sync ]] ||
-		ADVICE_IMPACT="reads come from memory, and every write is on \
-$good of ${F[members]} disks"
+	local i from='the disks'
+	[[ ${F[ram.state]} != in_sync ]] || from=memory
+	ADVICE_IMPACT="reads come from $from, and every write is on $good of ${F[members]} disks"
 	[[ -z ${F[ram.lacks]} ]] ||
 		ADVICE_IMPACT='md could not write some blocks of the RAM leg; the disks have them' \
 			ADVICE_ACTION="ramraid check ${F[name]}"
