@@ -52,10 +52,11 @@ act_file_text_() {
 	((code > 0)) || printf .
 }
 
-# act_text FILE TEXT [MODE [OWNER]]: writes TEXT to FILE unchanged, so that after a power cut FILE
-# is either the old one or the new one, and whole: temporary file, fsync, rename, fsync of the
-# folder. Returns 1 when the file system is full or read-only. Every start and every change of an
-# array comes through here. OWNER is in the form of chown(1); by default, the user who runs this.
+# act_text FILE TEXT [MODE [OWNER [COMMAND…]]]: writes TEXT to FILE unchanged, so that after a power
+# cut FILE is either the old one or the new one, and whole: temporary file, fsync, rename, fsync of
+# the folder. Returns 1 when the file system is full or read-only. Every start and every change of
+# an array comes through here. OWNER is in the form of chown(1); by default, the user who runs this.
+# COMMAND runs right before the rename; if it fails, FILE stays as it is, and this returns 2.
 # Others who may write to the folder can't turn this against root's files: dd(1) creates a new file,
 # never through a link or into anything that exists (O_EXCL; bash's noclobber only refuses regular
 # files), and writes and syncs the file that it has opened. It never tries again under a name that
@@ -75,7 +76,8 @@ act_text() {
 		dd of="$temporary" bs=64K conv=excl,fsync status=none 2>&1) || code=1
 	umask 022
 	if ((code == 0)); then
-		{ [[ -z ${4-} ]] || chown -h -- "$4" "$temporary"; } &&
+		[[ -z ${5-} ]] || "${@:5}" || code=2
+		((code == 0)) && { [[ -z ${4-} ]] || chown -h -- "$4" "$temporary"; } &&
 			mv -fT "$temporary" "$file" && sync "${file%/*}" && return
 	else
 		log_notice "$file can't be written: ${why##*: }"
@@ -83,15 +85,18 @@ act_text() {
 		[[ $why != *': File exists' ]] || return 1
 	fi
 	rm -f "$temporary"
-	return 1
+	return $((code > 1 ? code : 1))
 }
 
-# act_text_anyhow FILE TEXT MODE: does the same. When that fails, as on a full file system, it
-# overwrites the file in place, which takes no room; a power cut at that moment leaves a damaged
-# file.
+# act_text_anyhow FILE TEXT MODE [COMMAND…]: does the same. When that fails, as on a full file
+# system, it overwrites the file in place, which takes no room; a power cut at that moment leaves a
+# damaged file.
 act_text_anyhow() {
-	act_text "$@" && return
+	local code=0
+	act_text "${@:1:3}" '' "${@:4}" || code=$?
+	((code == 1)) || return "$code"
 	[[ -z $DRY_RUN && -f $1 && ! -L $1 ]] || return 1
+	(($# < 4)) || "${@:4}" || return 2
 	printf '%s' "$2" | dd of="$1" conv=notrunc,fsync status=none 2>/dev/null &&
 		truncate -s ${#2} -- "$1" && sync "$1"
 }

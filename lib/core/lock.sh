@@ -13,13 +13,20 @@ need core/bounded core/text
 # differently, they inherit the lock.
 lock_take() {
 	local -n lock_taken=$1
-	local file=$2
+	local file=$2 variable=$1
 	lock_taken=''
 	{ exec 9<>"$file"; } 2>/dev/null || return 2
 	shift 2
 	flock "$@" 9 || {
 		exec 9>&-
 		return 1
+	}
+	# A shutdown takes the file away from those who do not end; who takes the lock then has a
+	# new one.
+	[[ /proc/self/fd/9 -ef $file ]] || {
+		exec 9>&-
+		lock_take "$variable" "$file" "$@"
+		return
 	}
 	lock_copy_ 9>&-
 	[[ -n $lock_taken ]] || exec {lock_taken}>&9

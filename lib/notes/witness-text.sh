@@ -106,3 +106,15 @@ witness_text_none() {
 	WITNESS=() WITNESS_WHY=$1
 	return 1
 }
+
+# witness_text_raw FILE: sets TEXT to what is in the file, to nothing when it can't be read.
+# witness_text_is FILE TEXT: is that still in it?
+witness_text_raw() {
+	TEXT=''
+	{ IFS='' read -r -d '' TEXT <"$1"; } 2>/dev/null || :
+}
+witness_text_is() {
+	local TEXT
+	witness_text_raw "$1"
+	[[ $TEXT == "$2" ]]
+}

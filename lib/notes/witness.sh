@@ -174,13 +174,14 @@ witness_take_up() { witness_alone_ witness_take_up_ "$@"; }
 # The monitor of the array may write the record at the same moment, and neither writer may lose what
 # the other adds.
 witness_alone_() { # FUNCTION NAME…
-	local lock code=0
+	local lock code=0 TEXT
 	if [[ -z $DRY_RUN ]] && ! {
 		paths_run &&
 			lock_take lock "$LOCKS/witness.$2" --timeout "$WITNESS_PATIENCE"
 	} 2>/dev/null; then
 		log_warning "$2: its record is written without the lock $LOCKS/witness.$2"
 	fi
+	witness_text_raw "$STATE/$2.witness"
 	"$@" || code=$?
 	[[ -z ${lock-} ]] || exec {lock}>&-
 	return "$code"
@@ -332,7 +333,8 @@ witness_departed_() {
 
 # witness_lines_ NAME LINE…: writes these lines, and the caller's life, left, given, seen, departed
 # and doubted, to the record and its copy; doubted even when empty (witness_known_). Then sets
-# WITNESS_GENERATION to the caller's generation. Returns 1 when it can't be made durable.
+# WITNESS_GENERATION to the caller's generation. Returns 1 when it can't be made durable, and 2 when
+# somebody who did not wait for the lock has written the record since (the caller's TEXT).
 witness_lines_() {
 	local text code=0
 	printf -v text '%s\n' "${@:2}" ${life:+"life=$life"} ${left:+"left=$left"} \
@@ -340,7 +342,9 @@ witness_lines_() {
 		${departed:+"departed=${departed[*]}"} "doubted=${doubted[*]}"
 	# Write the copy even so: otherwise an old one would vouch, like the old record, for legs
 	# that have left.
-	act_text_anyhow "$STATE/$1.witness" "${text%$'\n'}"$'\n' 600 || code=1
+	act_text_anyhow "$STATE/$1.witness" "${text%$'\n'}"$'\n' 600 \
+		witness_text_is "$STATE/$1.witness" "$TEXT" || code=$?
+	((code < 2)) || return "$code"
 	[[ -n $DRY_RUN ]] || ((code != 0)) || WITNESS_GENERATION=$generation
 	# The copy comes after the record, because a copy of a later generation says that the root
 	# file system has been put back to an older state.

@@ -190,6 +190,30 @@ full() {
 	assert_failure
 }
 
+@test "who waits for a lock whose file is taken away gets the lock of the new file, and not before" {
+	local file=$BATS_TEST_TMPDIR/work pid taken='' begin=$SECONDS
+	need core/lock
+	lock_take taken "$file"
+	(
+		exec {taken}>&-
+		lock_take taken "$file" --timeout 20 && [[ /proc/self/fd/$taken -ef $file ]] &&
+			: >got
+	) &
+	pid=$!
+	sleep 0.3
+	rm "$file"
+	(
+		exec {taken}>&-
+		lock_take taken "$file" --nonblock && : >held && sleep 1 && [[ ! -e got ]] &&
+			: >alone
+	) &
+	until [[ -e held ]]; do sleep 0.01; done
+	exec {taken}>&-
+	wait "$pid"
+	wait
+	[[ -e got && -e alone ]]
+}
+
 @test "undo goes newest first, and only once; it keeps odd words, and a failure does not stop it" {
 	act_undo_push touch 'first $(x)' "it's"
 	act_undo_push false

@@ -287,6 +287,32 @@ damaged() { # TEXT of the file
 		fail "$(<"$W")"
 }
 
+@test "a writer that was held up does not write over the record of one that did not wait for the lock" {
+	local code=0 pid
+	mkdir -p "$R/run/ramraid"
+	put 100 0 "$A" "$B"
+	lock_take() { return 1; }
+	(
+		dd() {
+			command dd "$@"
+			[[ $* != *of="$W".* ]] || {
+				: >"$R/begun"
+				until [[ -e $R/go-on ]]; do command sleep 0.01; done
+			}
+		}
+		put 101 0 "$A" "$B"
+	) &
+	pid=$!
+	until [[ -e $R/begun ]]; do command sleep 0.01; done
+	put 102 0 "$A"
+	: >"$R/go-on"
+	wait "$pid" || code=$?
+	((code == 2)) || fail "$code"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 102 && -z $(compgen -G "$W.*") ]] ||
+		fail "$(<"$W")"
+}
+
 @test "a void record vouches for no leg, and remembers the legs that were given up or ever in sync" {
 	local C=aaaaaaaa-0000-0000-0000-000000000003
 	void() { witness_void data "$ID" 2>/dev/null; }
