@@ -104,7 +104,7 @@ keeping it. md could not write some blocks of the disk legs" /root/out
 			count=128 iflag=direct status=none
 		dd if=/root/kept of=/dev/md/data bs=512 seek=65536 oflag=direct conv=notrunc status=none
 		test -z "$(bad)"; data | cmp - /root/sum
-		ramraid start data; ramraid wait --timeout=2min data
+		ramraid attach data; ramraid wait --timeout=2min data
 		test "$(slots data)" = UU; data | cmp - /root/sum; test "$(compare data)" = 0
 		ramraid stop data; systemctl disable ramraid@data'
 	check 'a mirror of disks of which one was replaced by mdadm, and has a number beyond the slots' '
