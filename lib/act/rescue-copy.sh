@@ -68,7 +68,7 @@ rescue_copy_listed_() { # MD BYTES
 # when nothing can be read. Nothing of this is on the file system of the image: as long as the array
 # can be read, it makes progress.
 rescue_copy_find_() { # MD IMAGE BYTES
-	local range left=$3 file=$LOCKS/rescue.$1.lost NOW
+	local range lines=() left=$3 file=$LOCKS/rescue.$1.lost NOW
 	paths_run || return 1
 	(
 		{
@@ -79,9 +79,13 @@ rescue_copy_find_() { # MD IMAGE BYTES
 	rescue_copy_await_ $! \
 		"until $((NOW + READABLE_PATIENCE + $3 / 1048576 / RESCUE_COPY_SLOW))" \
 		printf 'looking for what can be read of it\n' || return 1
-	mapfile -t RANGES <"$file"
+	mapfile -t lines <"$file"
 	rm -f -- "$file"
-	for range in "${RANGES[@]}"; do left=$((left - ${range#* } + ${range% *})); done
+	RANGES=()
+	for range in "${lines[@]}"; do
+		[[ $range =~ ^[0-9]+\ [0-9]+$ ]] || return 1
+		RANGES+=("$range") left=$((left - ${range#* } + ${range% *}))
+	done
 	((left > 0))
 }
 

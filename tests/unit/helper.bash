@@ -42,6 +42,7 @@ world() {
 	echo "Filename Type Size Used Priority" >"$R/proc/swaps"
 	umask 022
 	# What is tested is on a disk, even where $TMPDIR is in memory.
+	# shellcheck disable=SC2317
 	findmnt() {
 		if [[ $* == *--target* ]]; then
 			echo ext4

@@ -96,6 +96,7 @@ the RAM leg was the only good copy .*--force-leg=$(leg B)"'
 				systemctl list-jobs --no-legend | grep -q ramraid || break
 				sleep 0.3
 			done
+			rm -f /boot/ramraid/*.witness
 			cp /root/witness /etc/ramraid/state/data.witness
 			ram=$(basename $(ram data))
 			# Its unit is started again, which cancels the stop.
