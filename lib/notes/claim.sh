@@ -5,7 +5,7 @@
 # else can.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths world/initramfs
+need config/conf core/act core/lock core/log core/paths world/initramfs
 
 claim_file() { printf '%s/ramraid-%s.conf\n' "$CLAIMS" "$1"; } # NAME
 
@@ -33,15 +33,50 @@ claim_wanted() {
 # claim_write NAME UUID: writes the claim, and then turns other ARRAY lines about this array into
 # comments. The order matters: between the two, mdadm finds two lines for the array and assembles it
 # by neither (conf_match() in mdadm's config.c). The other way round it would find none, and start
-# the array under any name.
-claim_write() {
-	act_file "$(claim_file "$1")" 644 claim_wanted "$1" "$2"
+# the array under any name. Returns 1 when that can't be done.
+claim_write() { claim_alone_ claim_write_ "$@"; }
+claim_write_() {
+	act_file "$(claim_file "$1")" 644 claim_wanted "$1" "$2" || return
 	claim_hide_ "$1" "$2"
 }
 
 # claim_remove NAME: undoes claim_write, again with no moment in which mdadm finds no line. Returns
-# 1, with the claim still there, when that can't be done.
-claim_remove() { claim_show_ "$1" && act rm -f -- "$(claim_file "$1")"; }
+# 1 when that can't be done, with the claim still there, or when a power cut may bring it back.
+claim_remove() { claim_alone_ claim_remove_ "$1"; }
+claim_remove_() {
+	claim_show_ "$1" && act rm -f -- "$(claim_file "$1")" || return
+	[[ -n $DRY_RUN || ! -d $CLAIMS ]] || sync -- "$CLAIMS"
+}
+
+# claim_alone_ FUNCTION ARG…: calls it with the lock on the files of all arrays: they are read,
+# changed and written, and two verbs that did so at once would undo each other. Returns 1 when
+# another ramraid has the lock for CLAIM_PATIENCE seconds.
+# The order of the locks: a verb has that of its array, and takes this one or that of the initramfs
+# (world/initramfs.sh), never both. Whoever has one of these two waits for no other lock.
+# A trap may call this again while this process already has the lock.
+readonly CLAIM_PATIENCE=60
+CLAIM_LOCK=''
+claim_alone_() {
+	local code=0
+	[[ -z $DRY_RUN && -z $CLAIM_LOCK ]] || {
+		"$@"
+		return
+	}
+	paths_run || code=2
+	((code > 0)) ||
+		lock_take CLAIM_LOCK "$LOCKS/claims" --timeout "$CLAIM_PATIENCE" || code=$?
+	case $code in
+	0) ;;
+	1) log_error "ramraid: another ramraid has been changing mdadm's configuration for \
+$CLAIM_PATIENCE s, and does not end; see: ps -C ramraid" ;;
+	*) log_error "ramraid: $LOCKS/claims can't be opened; is $RUN writable?" ;;
+	esac
+	((code == 0)) || return 1
+	"$@" || code=$?
+	exec {CLAIM_LOCK}>&-
+	CLAIM_LOCK=''
+	return "$code"
+}
 
 # claim_is_made NAME UUID: is there nothing for claim_write to do?
 claim_is_made() {
@@ -53,12 +88,25 @@ claim_is_made() {
 }
 
 # claim_names NAME UUID: is there a line, not ours, that names the array, in force, or kept as a
-# comment until claim_remove?
-claim_names() {
+# comment until claim_remove? claim_names_now UUID: one that is in force?
+claim_names() { claim_keeps_ "$1" || claim_names_now "$2"; }
+claim_names_now() {
+	local file
+	while IFS= read -r file; do
+		[[ -z $(claim_lines_ "$file" "$1") ]] || return 0
+	done < <(claim_others)
+	return 1
+}
+
+# claim_is_left NAME: is there anything for claim_remove to do?
+claim_is_left() { [[ -e $(claim_file "$1") ]] || claim_keeps_ "$1"; }
+
+# claim_keeps_ NAME: is a line kept as a comment for this array?
+claim_keeps_() {
 	local file mark
 	mark=$(claim_mark_ "$1")
 	while IFS= read -r file; do
-		[[ -z $(claim_lines_ "$file" "$2") ]] && ! grep -qF -- "$mark" "$file" || return 0
+		! grep -qF -- "$mark" "$file" || return 0
 	done < <(claim_others)
 	return 1
 }
@@ -80,33 +128,54 @@ claim_others() {
 }
 
 claim_hide_() { # NAME UUID
-	local file number script
+	local file
 	while IFS= read -r file; do
-		script=''
-		while IFS= read -r number; do
-			script+=${number:+"${number}s|^|$(claim_mark_ "$1")|;"}
-		done < <(claim_lines_ "$file" "$2")
-		[[ -z $script ]] || claim_edit_ "$file" "$script"
+		claim_edit_ "$file" claim_hiding_ "$1" "$2" || return
 	done < <(claim_others)
+}
+claim_hiding_() { # NAME UUID TEXT: prints what sed has to do
+	local number
+	while IFS= read -r number; do
+		printf '%ss|^|%s|\n' "$number" "$(claim_mark_ "$1")"
+	done < <(claim_lines_ <(printf '%s' "$3") "$2")
 }
 
 claim_show_() { # NAME
-	local file mark
-	mark=$(claim_mark_ "$1")
+	local file
 	while IFS= read -r file; do
-		! grep -qF -- "$mark" "$file" || claim_edit_ "$file" "s|^${mark//./\\.}||" || return
+		claim_edit_ "$file" claim_showing_ "$1" || return
 	done < <(claim_others)
 }
-
-# claim_edit_ FILE SCRIPT: edits FILE with sed. Every other byte of the file, its mode, and a link
-# that leads to it stay as they are. The whole text is read before any is written, because a part of
-# it would pass for the whole.
-claim_edit_() {
-	local file text
-	file=$(readlink -e -- "$1") || return
-	text=$(sed -e "$2" -- "$file" && printf .) || return
-	act_text "$file" "${text%.}" "$(stat -c %a -- "$file")"
+claim_showing_() { # NAME: prints what sed has to do
+	local mark
+	mark=$(claim_mark_ "$1")
+	printf 's|^%s||\n' "${mark//./\\.}"
 }
+
+# claim_edit_ FILE FUNCTION ARG…: edits FILE with the script for sed that "FUNCTION ARG… TEXT"
+# prints. Every other byte of the file, its mode, and a link that leads to it stay as they are. The
+# whole text is read before any is written, because a part of it would pass for the whole. An editor
+# takes no lock of ours: if FILE is another when the new one is about to replace it, the edit starts
+# over. Returns 1 when FILE can't be changed, or changes CLAIM_TRIES times.
+readonly CLAIM_TRIES=5
+claim_edit_() {
+	local file claim_was text try
+	for ((try = 0; try < CLAIM_TRIES; try++)); do
+		file=$(readlink -e -- "$1") && claim_was=$(claim_read_ "$file") || return
+		text=$(printf '%s' "${claim_was%.}" |
+			sed -e "$("${@:2}" "${claim_was%.}")" && printf .) || return
+		[[ $text != "$claim_was" ]] || return 0
+		act_text "$file" "${text%.}" "$(stat -c %a -- "$file")" '' \
+			claim_is_as_it_was_ "$file" && return
+		[[ $(claim_read_ "$file") != @("$claim_was"|"$text") ]] || return 1
+	done
+	log_error "ramraid: $1 was changed each time that ramraid was about to change it; find out \
+what writes to it, and type this again"
+	return 1
+}
+# claim_read_ FILE: prints it and a dot, so that $() keeps the line ends before that.
+claim_read_() { cat -- "$1" 2>/dev/null && printf .; }
+claim_is_as_it_was_() { [[ $(claim_read_ "$1") == "$claim_was" ]]; }
 
 # claim_lines_ FILE UUID [ignoring]: prints the numbers of the lines that make up the ARRAY entries
 # about UUID: with "ignoring", the entries that make mdadm ignore the array; without, all others,

@@ -78,6 +78,136 @@ UUID=01234567.89ab4cde.8f012345.6789abcd" ]] ||
 	as_before
 }
 
+# two: another array, with a line of its own in the same file.
+two() {
+	OTHER=11234567-89ab-4cde-8f01-23456789abcd
+	printf 'ARRAY /dev/md/data UUID=%s\nARRAY /dev/md/other UUID=%s\n' "$UUID" "$OTHER" >"$FILE"
+}
+# while_written N COMMAND: COMMAND runs while FILE is written for the Nth time; each time if N is 0.
+while_written() {
+	WHEN=$1 MEANWHILE=$2
+	dd() {
+		local code=0
+		command dd "$@" || code=$?
+		[[ $* != *"$FILE".* ]] || {
+			echo >>"$R/written"
+			[[ $WHEN != 0 && $WHEN != "$(wc -l <"$R/written")" ]] || $MEANWHILE
+		}
+		return "$code"
+	}
+}
+# The lock is not waited for.
+hasty() {
+	flock() {
+		[[ $1 != --timeout ]] || set -- --nonblock "${@:3}"
+		command flock "$@"
+	}
+}
+
+@test "two verbs that change mdadm.conf at once do not undo each other" {
+	two
+	claims
+	# The other one ends meanwhile, unless it waits for the first.
+	meanwhile() {
+		local i
+		: >"$R/writing"
+		for ((i = 0; i < 20; i++)); do [[ -e $R/removed ]] || command sleep 0.05; done
+	}
+	(
+		while_written 1 meanwhile
+		claim_write other "$OTHER" 2>/dev/null
+	) &
+	while [[ ! -e $R/writing ]]; do command sleep 0.02; done
+	claim_remove data 2>/dev/null
+	: >"$R/removed"
+	wait "$!"
+	[[ $(sed -n 1p "$FILE") == "ARRAY /dev/md/data UUID=$UUID" ]] || fail "$(<"$FILE")"
+	[[ $(sed -n 2p "$FILE") == "${MARK/data/other}ARRAY /dev/md/other UUID=$OTHER" ]] ||
+		fail "$(<"$FILE")"
+}
+
+@test "what somebody else writes into mdadm.conf while a claim is made or dropped stays" {
+	two
+	add() { sed -i '1i MAILADDR me' "$FILE"; }
+	(while_written 1 add && claims)
+	[[ $(<"$FILE") == "MAILADDR me
+${MARK}ARRAY /dev/md/data UUID=$UUID
+ARRAY /dev/md/other UUID=$OTHER" ]] || fail "$(<"$FILE")"
+	rm "$R/written"
+	(while_written 1 add && claim_remove data 2>/dev/null)
+	[[ $(<"$FILE") == "MAILADDR me
+MAILADDR me
+ARRAY /dev/md/data UUID=$UUID
+ARRAY /dev/md/other UUID=$OTHER" ]] || fail "$(<"$FILE")"
+	[[ $(ls "$R/etc/mdadm") == $'mdadm.conf\nmdadm.conf.d' ]]
+	# Again and again: it gives up, and what is there is theirs.
+	claims
+	rm "$R/written"
+	while_written 0 add
+	run claim_remove data
+	assert_failure 1
+	assert_output -p "mdadm.conf was changed each time"
+	[[ $(wc -l <"$R/written") == 5 && $(grep -c MAILADDR "$FILE") == 7 &&
+		-e $R/etc/mdadm/mdadm.conf.d/ramraid-data.conf ]]
+	[[ $(ls "$R/etc/mdadm") == $'mdadm.conf\nmdadm.conf.d' ]]
+}
+
+@test "a claim waits for another ramraid that changes mdadm.conf, but not for ever; no program inherits the lock" {
+	local held
+	two
+	before
+	paths_run
+	exec {held}>"$LOCKS/claims"
+	command flock "$held"
+	hasty
+	run claim_write data "$UUID"
+	assert_failure 1
+	assert_output -p "has been changing mdadm's configuration for 60 s"
+	run claim_remove data
+	assert_failure 1
+	as_before
+	exec {held}>&-
+	claims
+	# No program that it runs has the lock.
+	sync() { bash -c 'ls -l /proc/self/fd' >>"$R/fds"; }
+	claim_remove data 2>/dev/null
+	[[ -s $R/fds ]] && not grep claims "$R/fds"
+	as_before
+}
+
+@test "a verb that ends in the middle of a claim takes it back at once, though it has the lock itself" {
+	two
+	before
+	hasty
+	(
+		trap 'act_apart claim_remove data 2>/dev/null' EXIT
+		claim_hide_() { exit 130; }
+		claims
+	) || :
+	as_before
+	claims
+}
+
+@test "a claim that was dropped does not come back after a power cut" {
+	claims
+	sync() { called sync "$@ $(ls "$2")"; }
+	claim_remove data 2>/dev/null
+	[[ $(calls) == "sync -- $R/etc/mdadm/mdadm.conf.d " ]] || fail "$(calls)"
+}
+
+@test "a line that is kept as a comment names the array until the claim is gone, and no longer" {
+	two
+	claims
+	claim_names data "$UUID"
+	not claim_names_now "$UUID"
+	# As two verbs at once could leave it.
+	rm "$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	claim_is_left data
+	claim_remove data 2>/dev/null
+	not claim_is_left data
+	claim_names_now "$UUID"
+}
+
 @test "ramraid claim comments out ARRAY lines, and --remove restores them" {
 	printf 'ARRAY /dev/md0 UUID=%s\n' "$UUID" >"$FILE"
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
