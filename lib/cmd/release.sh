@@ -215,23 +215,23 @@ and stays in use; its configuration is deleted."
 # Until the configuration goes, a boot treats the array as ours again.
 release_all() {
 	RELEASE_OUT='' RELEASE_NAME='' RELEASE_WAS=''
-	# See release_name_.
-	[[ -z ${F[uuid]-} ]] || claim_names "$NAME" "${F[uuid]}" ||
-		RELEASE_NAME="; no line of mdadm.conf names it, so from the next boot on it may \
-have another name than /dev/md/$NAME (/dev/md127, for example): wherever /dev/md/$NAME is written, \
-write the UUIDs of what is on it instead"
 	trap 'release_end $?' EXIT
 	trap 'exit 130' INT TERM HUP
 	if [[ $RELEASE_LEFT == all ]]; then
 		release_ram_
 		release_array
 	fi
-	if [[ $RELEASE_LEFT == all || -e $(claim_file "$NAME") ]]; then
+	if [[ $RELEASE_LEFT == all ]] || claim_is_left "$NAME"; then
 		claim_remove "$NAME"
 		log_info "telling the initramfs of every kernel that this array is no longer ours; \
 this takes a while"
 		claim_initramfs
 	fi
+	# See release_name_. The claim is gone: only what is in force now names the array.
+	[[ -z ${F[uuid]-} ]] || claim_names_now "${F[uuid]}" ||
+		RELEASE_NAME="; no line of mdadm.conf names it, so from the next boot on it may \
+have another name than /dev/md/$NAME (/dev/md127, for example): wherever /dev/md/$NAME is written, \
+write the UUIDs of what is on it instead"
 	adoption_hand_made_left "$NAME" "${F[uuid]-${ADOPTED[uuid]-none}}" "$HAND_MADE"
 	forget_unit "$NAME" release "${F[uuid]-}"
 	forget_copy "$NAME" "${F[uuid]-}"

@@ -405,6 +405,29 @@ systemctl stop ramraid@data.service' ]] || fail "$(steps)"
 	assert_line -p 'released: a plain RAID1, in use as before; no line of mdadm.conf names it,'
 }
 
+@test "release warns if the line that named the array goes while it works" {
+	adopt
+	eval "$(declare -f effect | sed '2a [[ $* != *--bitmap=none ]] || sed -i "/Not in force/d" "$R/etc/mdadm/mdadm.conf"')"
+	verb release --yes data
+	assert_success
+	assert_line -p 'released: a plain RAID1, in use as before; no line of mdadm.conf names it,'
+}
+
+@test "release killed after the configuration is gone: a second run restores a line that is still a comment" {
+	local n=10
+	while n=$((n + 1)) && release_killed_after "$n" && [[ $status == 137 ]]; do
+		[[ ! -e $R/etc/ramraid/data.conf ]] || continue
+		break
+	done
+	assert_failure 137
+	sed -i 's|^ARRAY|# Not in force while ramraid starts this array; "ramraid release data" puts it back: &|' \
+		"$R/etc/mdadm/mdadm.conf"
+	not is_plain
+	verb release --yes data
+	assert_success
+	is_plain
+}
+
 @test "release refuses if fstab, crypttab or another array uses a name that only ramraid gives" {
 	adopt
 	printf '/dev/md/data /srv/data ext4 defaults 0 2\n' >"$R/etc/fstab"
