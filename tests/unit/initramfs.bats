@@ -182,3 +182,69 @@ makes() {
 	run claim_initramfs
 	assert_failure 5
 }
+
+@test "two verbs never make the initramfs at once: the second says whom it waits for" {
+	local i
+	program update-initramfs
+	update-initramfs() {
+		called "begin $1"
+		: >"$R/begun"
+		# The other one begins meanwhile, unless it waits for this.
+		for ((i = 0; i < 20; i++)); do (($(grep -c begin <(calls)) == 2)) || command sleep 0.05; done
+		called "end $1"
+	}
+	VERB=adopt claim_initramfs 2>/dev/null 3>&- &
+	while [[ ! -e $R/begun ]]; do command sleep 0.02; done
+	VERB=create claim_initramfs 2>"$R/said"
+	wait "$!"
+	[[ $(calls) == $'begin -u\nend -u\nbegin -u\nend -u' ]] || fail "$(calls)"
+	grep -q "another ramraid (adopt, process [0-9]*) makes the initramfs; waiting" "$R/said" ||
+		fail "$(<"$R/said")"
+	# The same with dracut.
+	rm -f "$BATS_TEST_TMPDIR/calls" "$R/usr/sbin/update-initramfs"
+	program dracut
+	dracut() { update-initramfs "$@"; }
+	rm "$R/begun"
+	claim_initramfs 2>/dev/null 3>&- &
+	while [[ ! -e $R/begun ]]; do command sleep 0.02; done
+	claim_initramfs 2>/dev/null
+	wait "$!"
+	[[ $(calls) == $'begin --quiet\nend --quiet\nbegin --quiet\nend --quiet' ]] || fail "$(calls)"
+}
+
+@test "a wait for another ramraid's initramfs ends, and the program that makes one does not inherit the lock" {
+	local held
+	program update-initramfs
+	update-initramfs() { called made && bash -c 'ls -l /proc/self/fd' >"$R/fds"; }
+	paths_run
+	exec {held}>"$LOCKS/initramfs"
+	flock "$held"
+	sleep() { SECONDS=$((SECONDS + $1)); }
+	run claim_initramfs
+	assert_failure 1
+	assert_output -p 'another ramraid makes the initramfs, and has not ended within 30 minutes'
+	[[ -z $(calls) ]]
+	DRY_RUN=yes claim_initramfs >"$R/said"
+	[[ $(<"$R/said") == 'update-initramfs -u -k all' ]]
+	exec {held}>&-
+	claim_initramfs 2>/dev/null
+	[[ $(calls) == made ]] && not grep 'locks/initramfs' "$R/fds"
+}
+
+@test "a verb that ends while the initramfs is made can make it again at once" {
+	program update-initramfs
+	update-initramfs() {
+		called made
+		[[ -e $R/once ]] || {
+			: >"$R/once"
+			exit 130
+		}
+	}
+	sleep() { SECONDS=$((SECONDS + $1)); }
+	(
+		trap 'act_apart claim_initramfs 2>/dev/null' EXIT
+		claim_initramfs 2>/dev/null
+	) || :
+	[[ $(calls) == $'made\nmade' ]] || fail "$(calls)"
+	claim_initramfs 2>/dev/null
+}
