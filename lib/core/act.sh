@@ -60,8 +60,7 @@ act_file_text_() {
 # Others who may write to the folder can't turn this against root's files: dd(1) creates a new file,
 # never through a link or into anything that exists (O_EXCL; bash's noclobber only refuses regular
 # files), and writes and syncs the file that it has opened. It never tries again under a name that
-# others have seen. A caller may set ACT_ONLY_IF to a function: "ACT_ONLY_IF FILE" is called right
-# before the rename; if it fails, FILE stays as it is, and act_text returns 1.
+# others have seen.
 act_text() {
 	local file=$1 text=$2 mode=${3:-644} temporary=$1.$$.$RANDOM mask why code=0
 	if [[ -n $DRY_RUN ]]; then
