@@ -18,18 +18,14 @@ crypttab() {
 			continue
 		crypttab_is_leg_ "$name" || continue
 		crypttab_leg_may_wait_ || continue
-		if crypttab_option_ noauto auto; then
+		if spec_option noauto auto; then
 			byhand+=("$name")
 		else
 			legs+=("$name")
-			! crypttab_option_ nofail fail || patient=yes
+			! spec_option nofail fail || patient=yes
 		fi
 	done <"$ROOT/etc/crypttab"
 }
-
-# crypttab_option_ NO YES: of these two opposite options, does the caller's line have any, and is NO
-# the last one? (fstab_test_yes_no_option() in systemd's source)
-crypttab_option_() { [[ ,$options, =~ ^.*,($1|$2), && ${BASH_REMATCH[1]} == "$1" ]]; }
 
 # crypttab_is_leg_ NAME: is a disk leg in the container NAME? Goes by the names that device-mapper
 # and udev make of NAME, or by what was seen (notes/contents.sh).
@@ -50,7 +46,7 @@ crypttab_is_leg_() {
 # comes over the network and the array does not wait for the network: the network comes after the
 # local mounts, and these come after the array.
 crypttab_leg_may_wait_() {
-	local found=() paths=() why=''
+	local found=() waits='' paths=() why=''
 	rescue_mount_crypt_paths
 	if rescue_mount_comes_after "${paths[@]}"; then
 		why='its disk, key or header is on the array itself'

@@ -71,14 +71,17 @@ dependents_md_lines_() {
 # may take any time, and a container that fails fails its device by itself). "rescue UNIT" is a
 # mount that a rescue image would be written to, or one that this mount comes after: they have to
 # stay until the array has stopped. "copy UNIT" is the same for the second copy of the witness, and
-# "writable PATH" is where that copy is mounted. If fstab and crypttab say _netdev of all that is on
-# the array, prints "network only"; if they say it of some, "network mixed". "optional PATH" is a
-# mount that neither the boot waits for, nor anybody who accesses it. "timeout TIMESPAN PATH" is for
-# each line of fstab that has x-systemd.device-timeout=; PATH is "swap" for swap. For disk legs in
+# "writable PATH" is where that copy is mounted. "endless UNIT" is one of these mounts that may take
+# any time, and "unawaited UNIT" one for which the boot does not wait then. "beside UNIT" is a
+# device that LVM activates with the array. If fstab and crypttab say _netdev of all that is on the
+# array, prints "network only"; if they say it of some, "network mixed". "optional PATH" is a mount
+# that neither the boot waits for, nor anybody who accesses it. "timeout TIMESPAN PATH" is for each
+# line of fstab that has x-systemd.device-timeout=; PATH is "swap" for swap. For disk legs in
 # containers: gate/crypttab.sh.
 dependents_units() {
 	local GATE_NAME=$1 alias rescue=${CONF[RESCUE]} netdev=0 local=0 patient=''
-	local -A ALIASES=()
+	local -A ALIASES=() timeless=()
+	local -a besides=() endless=() unawaited=()
 	local -a devices=() mounts=() swaps=() fscks=() crypts=() opened=() saves=() optional=() \
 	later=() sooner=() legs=() byhand=() copies=() copied=() timeouts=() makefs=() mkswap=()
 	[[ ${CONF[LAYOUT]} != far2 ]] || rescue=none # it has nothing in memory
@@ -118,8 +121,8 @@ dependents_is_mount_point() { [[ $1 == /* && $1 == *[!/.]* ]]; }
 # Sorts fstab's lines into mounts, swaps, and the devices under them. fstab has \040 for a blank in
 # a field, and findmnt prints it as \x20.
 dependents_fstab_() {
-	local source target type options device place holders=()
-	while read -r source target type options; do
+	local source target type check options device place holders=()
+	while read -r source target type check options; do
 		printf -v source '%b' "$source"
 		printf -v target '%b' "$target"
 		printf -v options '%b' "$options"
@@ -187,6 +190,8 @@ dependents_print_() {
 	systemd_escaped unit --path --suffix=mount -- "${mounts[@]}"
 	systemd_escaped unit --path --suffix=swap -- "${swaps[@]}"
 	systemd_escaped device --path --suffix=device -- "${devices[@]}"
+	((${#besides[@]} == 0)) ||
+		systemd_escaped beside --path --suffix=device -- "${besides[@]}"
 	systemd_escaped opened --path --suffix=device -- "${opened[@]}"
 	systemd_escaped unit --path --template=systemd-fsck@.service -- "${fscks[@]}"
 	systemd_escaped unit --path --template=systemd-makefs@.service -- "${makefs[@]}"
@@ -194,6 +199,10 @@ dependents_print_() {
 	systemd_escaped unit --template=systemd-cryptsetup@.service -- "${crypts[@]}"
 	systemd_escaped rescue --path --suffix=mount -- "${saves[@]}"
 	systemd_escaped copy --path --suffix=mount -- "${copied[@]}"
+	((${#endless[@]} == 0)) ||
+		systemd_escaped endless --path --suffix=mount -- "${endless[@]}"
+	((${#unawaited[@]} == 0)) ||
+		systemd_escaped unawaited --path --suffix=mount -- "${unawaited[@]}"
 	((${#optional[@]} == 0)) || printf 'optional %s\n' "${optional[@]}"
 	((${#timeouts[@]} == 0)) || printf 'timeout %s\n' "${timeouts[@]}"
 	((${#copied[@]} == 0)) || printf 'writable %s\n' "${copies[@]}"

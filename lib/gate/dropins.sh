@@ -2,57 +2,37 @@
 # (gate/dependents.sh). Quick, and never fatal.
 # shellcheck shell=bash
 
-need config/conf core/act core/log core/paths core/quantity gate/crypttab gate/dependents
+need config/conf core/act core/log core/paths gate/crypttab gate/dependents gate/limit
 need gate/rescue-dropin
 
 declare -gA F # the facts: decide/facts.list
-
-# dropins_seconds: sets DROPINS_SECONDS to how long a device may take to appear: all our bounds
-# together and the usual 90 s; "infinity" when one of them is. The last answer is kept, because most
-# arrays have the same bounds, and systemd-analyze takes a third of the time that an array costs
-# here.
-DROPINS_SECONDS='' DROPINS_BOUNDS=''
-dropins_seconds() {
-	local seconds=() text bounds="${CONF[WAIT_TIMEOUT]} ${CONF[MEMBER_TIMEOUT]}"
-	[[ $DROPINS_BOUNDS != "$bounds" ]] || return 0
-	text=$(quantity_seconds "${CONF[WAIT_TIMEOUT]}" "${CONF[MEMBER_TIMEOUT]}") ||
-		text=$'1800\n30'
-	mapfile -t seconds < <(printf '%s\n' "$text")
-	DROPINS_SECONDS=infinity DROPINS_BOUNDS=$bounds
-	[[ "${seconds[*]}" == *infinity* ]] || DROPINS_SECONDS=$((seconds[0] + seconds[1] + 90))
-}
 
 readonly DROPINS_WRITABLE=/var/lib/ramraid # what units/sandbox.conf lets the services write anyway
 # dropins_write FOLDER NAME: writes the drop-ins for one array below a generator's output folder.
 # Called after conf_load. Returns 1 if one could not be written. Adds "NAME UNIT…" to
 # RESCUE_MOUNT_SAVES and RESCUE_MOUNT_COPIES, for rescue_mount_write_saves, which comes after all
-# arrays. Sets DROPINS_PATIENT=yes if the start may wait for a passphrase for which the boot does
-# not wait.
+# arrays, as limit_write does.
 DROPINS_WRITABLES=()
 dropins_write() {
-	local folder=$1 name=$2 kind unit seconds units code=0 saves=() copies=()
-	DROPINS_PATIENT=''
+	local folder=$1 name=$2 kind unit units code=0 saves=() copies=()
 	[[ ${CONF[RESCUE]} == @(none|"$DROPINS_WRITABLE") ]] ||
 		rescue_dropin "$folder" "$name" "[Service]" "ReadWritePaths=-${CONF[RESCUE]}" ||
 		code=1
 	dropins_nested_ "$folder" "$name" || code=1
 	units=$(dependents_units "$name" "${CONF[UUID]}") || code=1
+	limit_array "$name"
 	[[ -n $units ]] || return "$code"
-	dropins_seconds
-	seconds=$DROPINS_SECONDS
-	# A person may take any time to type a passphrase. When a container fails, the array's own
-	# time-out runs, and when the array fails, that ends what waits for the device.
-	[[ $'\n'$units != *$'\nleg '* ]] || seconds=infinity
-	[[ $'\n'$units != *$'\npatient '* ]] || DROPINS_PATIENT=yes
 	while read -r kind unit; do
 		case $kind in
 		rescue) saves+=("$unit") ;;
 		copy) copies+=("$unit") ;;
 		writable) dropins_writable_ "$unit" ;;
 		network) dropins_network_ "$folder" "$name" "$unit" || code=1 ;;
-		leg | byhand) crypttab_write_leg "$folder" "$name" "$kind" "$unit" || code=1 ;;
-		patient | optional | timeout) ;;
-		*) dropins_unit_ "$folder" "$name" "$kind" "$unit" "$seconds" || code=1 ;;
+		leg | byhand) crypttab_write_leg "$folder" "$name" "$kind" "$unit" || code=1 ;;&
+		leg | patient) limit_leg "$name" "$kind" ;;
+		device | opened | beside) limit_device "$name" "$kind" "$unit" ;;
+		endless | unawaited) limit_mount "$kind" "$unit" ;;
+		unit) dropins_unit_ "$folder" "$name" "$unit" || code=1 ;;
 		esac
 	done < <(printf '%s\n' "$units")
 	((${#saves[@]} == 0)) || RESCUE_MOUNT_SAVES+=("$name ${saves[*]}")
@@ -66,31 +46,9 @@ dropins_writable_() { # PATH
 		DROPINS_WRITABLES+=("$1")
 }
 
-# dropins_unit_ FOLDER NAME KIND UNIT SECONDS: writes the drop-in of a unit that waits for the
-# array; SECONDS is how long a device may take.
+# dropins_unit_ FOLDER NAME UNIT: writes the drop-in of a unit that waits for the array.
 dropins_unit_() {
-	local folder=$1/$4.d seconds=$5
-	act_put_folder "$folder" || return
-	[[ $3 != opened ]] || seconds=infinity
-	case $3 in
-	# This name sorts before fstab-generator's 50-device-timeout.conf, so that the user's
-	# x-systemd.device-timeout= has the last word.
-	opened | device)
-		! dropins_is_longer_ "$4" "$seconds" ||
-			dropins_device_put_ "$folder/40-ramraid.conf" "$2" "$seconds"
-		;;
-	*) dropins_unit_put_ "$folder/50-ramraid-$2.conf" "$2" ;;
-	esac
-}
-
-# dropins_is_longer_ DEVICE SECONDS: is this the longest yet that the device may take? It may be on
-# several arrays, such as a volume, and then appears when the slowest has started. systemd would
-# take the drop-in that is last in the alphabet, so there is only one.
-declare -gA DROPINS_DEVICES=() # device → seconds, for the arrays so far
-dropins_is_longer_() {
-	local longest=${DROPINS_DEVICES[$1]-0}
-	[[ $longest != infinity ]] && [[ $2 == infinity || $2 -gt $longest ]] || return 1
-	DROPINS_DEVICES[$1]=$2
+	act_put_folder "$1/$3.d" && dropins_unit_put_ "$1/$3.d/50-ramraid-$2.conf" "$2"
 }
 
 # dropins_nested_ FOLDER NAME: a disk leg that is itself an array of ours starts before this array,
@@ -155,14 +113,6 @@ from memory first: SHUTDOWN in ramraid-concepts(7)." '[Unit]' JobTimeoutSec=4h
 	done
 }
 
-# dropins_holds_watcher: does mdadm's own monitor wait until this array's start is over? Not for a
-# start without a bound, because it looks after other arrays too. Called after dropins_write.
-dropins_holds_watcher() {
-	[[ ${CONF[RAM]} != none && -z ${DROPINS_PATIENT-} ]] || return 1
-	dropins_seconds
-	[[ $DROPINS_SECONDS != infinity ]]
-}
-
 # dropins_watcher FOLDER NAME…: orders mdadm's monitor, which mails about an array that it first
 # sees without its RAM leg, and about a RAM leg that is taken out (check_running() in mdadm's
 # mdmonitor.c). So it begins after the start of these arrays, and ends before their stop. It has no
@@ -217,10 +167,4 @@ because without the array it can only wait in vain; whether a missing RAM leg le
 		"# it start is decided by WAIT and ON_TIMEOUT: \
 ramraid@$2.service fails only if it must not start." \
 		'[Unit]' "Requires=ramraid@$2.service" "After=ramraid@$2.service"
-}
-
-dropins_device_put_() { # FILE NAME SECONDS
-	act_put "$1" "# It appears when ramraid@$2.service has started the array, \
-which may take as long as its own time-outs allow." \
-		'[Unit]' "JobRunningTimeoutSec=$3"
 }

@@ -9,7 +9,7 @@ need config/conf core/act core/log core/paths core/text gate/rescue-dropin gate/
 # holders if a rescue image would be written there, and to copies if the second copy of the witness
 # may be there. A rescue image is never written to another machine.
 rescue_mount_other() {
-	! spec_is_beside "$source" || devices+=("$(spec_device "$source")")
+	! spec_is_beside "$source" || besides+=("$(spec_device "$source")")
 	if [[ $type != swap && $rescue/ == "$target"/* ]] &&
 		! rescue_mount_is_remote_ "$type" "$options"; then
 		if rescue_mount_has_no_end_ "$options"; then
@@ -131,6 +131,10 @@ rescue_mount_crypttab() {
 			rescue_mount_after "/dev/mapper/$name" "$path"
 			rescue_mount_after "systemd-cryptsetup@$name.service" "$path"
 		done
+		# For this one, systemd lifts the time-out (create_disk() in its
+		# cryptsetup-generator.c).
+		spec_option noauto auto || spec_option nofail fail ||
+			timeless["at /dev/mapper/$name"]=boot
 	done <"$ROOT/etc/crypttab"
 }
 
@@ -155,6 +159,7 @@ readonly RESCUE_MOUNT_ORDER='^(.*,)?x-systemd\.(before|after|(requires|wants)(-m
 rescue_mount_order() {
 	local unit=$target rest=$options place
 	[[ $type != swap ]] || unit=swap.target
+	rescue_mount_check_
 	[[ $type != tmpfs ]] || rescue_mount_after "$unit" swap.target
 	if rescue_mount_is_remote_ "$type" "$options"; then
 		rescue_mount_after "$unit" "/dev/md/$GATE_NAME"
@@ -179,14 +184,29 @@ rescue_mount_order() {
 # instead if one of them comes after the array: then it is unmounted before the array can be
 # stopped.
 rescue_mount_saves() {
-	local found=()
+	local found=() waits=''
 	if rescue_mount_comes_after "$1"; then
 		rescue_mount_warn_rescue_ "$GATE_NAME" "$1"
-	else saves+=("${found[@]}"); fi
+	else
+		saves+=("${found[@]}")
+		[[ -z $waits ]] || endless+=("$1")
+		[[ $waits != *nobody* ]] || unawaited+=("$1")
+	fi
+}
+
+# rescue_mount_check_: notes that the mount of the caller's line of fstab may take any time, because
+# its file system is checked before (TimeoutSec= of systemd-fsck@.service), and whether the boot
+# waits then. The file systems of a boot loader are too small to take long.
+rescue_mount_check_() {
+	[[ $check == [1-9]* && $target != @(/boot|/efi|/boot/efi) &&
+		,$options, != *,x-systemd.automount,* ]] && ! spec_option noauto auto || return 0
+	timeless["at $target"]=boot
+	! spec_option nofail fail || timeless["at $target"]=nobody
 }
 
 # rescue_mount_comes_after PATH…: does one of these, or of what they come after, come after the
-# array? If not, the caller's found has all mount points among them.
+# array? If not, the caller's found has all mount points among them, and its waits says who waits
+# if one of these, or a container, takes any time: "boot", or "nobody".
 rescue_mount_comes_after() {
 	local ahead=("$@") left=("${later[@]}") i n
 	for ((n = 0; n < ${#ahead[@]}; n++)); do
@@ -195,6 +215,7 @@ rescue_mount_comes_after() {
 		for i in "${!left[@]}"; do
 			[[ ${ahead[n]}/ == "${left[i]}"/* ]] || continue
 			ahead+=("${sooner[i]}")
+			waits+=${timeless["at ${left[i]}"]-}
 			[[ ${left[i]} != /* || ${left[i]} == /dev/* ]] || found+=("${left[i]}")
 			# Each counts once, so that a cycle in fstab is no endless loop.
 			unset "left[i]"

@@ -1,5 +1,5 @@
-# Part of the gate: what the first field of fstab (fs_spec in fstab(5)), the second of crypttab, and
-# a mount point refer to, and what systemd makes of them.
+# Part of the gate: what the first field of fstab (fs_spec in fstab(5)), the second of crypttab, a
+# mount point and opposite options mean to systemd.
 # shellcheck shell=bash
 
 need core/paths core/text
@@ -96,3 +96,7 @@ spec_resolve() {
 		step=${step%/*}
 	done
 }
+
+# spec_option NO YES: of these two opposite options, do the caller's options have any, and is NO the
+# last one? (fstab_test_yes_no_option() in systemd's source)
+spec_option() { [[ ,${options-}, =~ ^.*,($1|$2), && ${BASH_REMATCH[1]} == "$1" ]]; }

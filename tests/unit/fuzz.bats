@@ -190,9 +190,10 @@ gates() { # COUNT
 		cp "$BATS_TEST_TMPDIR/worlds/$i/contents" "$C/state/data.contents"
 		cp "$BATS_TEST_TMPDIR/worlds/$i/conf" "$C/data.conf"
 		conf_load data || :
-		DROPINS_DEVICES=()
+		LIMIT_DEVICES=()
 		# a name may be too long for a file
 		dropins_write "$out" data 2>>"$BATS_TEST_TMPDIR/said" || :
+		limit_write "$out" 2>>"$BATS_TEST_TMPDIR/said" || :
 		for file in good.mount mine.mount systemd-cryptsetup@good.service; do
 			[[ -d $out/$file.d ]] || fail "seed $SEED, $i: no $file: $(ls "$out")"
 		done

@@ -109,6 +109,101 @@ quietly() {
 	done
 }
 
+# limited [NAME]: generates, and prints the time limit of the array's device ("data" by default).
+limited() {
+	rm -rf "${OUT:?}"/*
+	generate 2>&1
+	sed -n s/^JobRunningTimeoutSec=//p "$OUT/dev-md-${1-data}.device.d/40-ramraid.conf"
+}
+watched() { # [NAME]: mdmonitor waits for it
+	grep -qsx "After=ramraid@${1-data}.service" "$OUT/mdmonitor.service.d/50-ramraid.conf"
+}
+failed() { fail "$(grep -r . "$OUT")"; }
+
+@test "a device has no time limit if the array waits for a mount that may take any time" {
+	local line option
+	mkdir -p "$R/etc/ramraid"
+	printf '%s\n' UUID=11111111-2222-3333-4444-555555555555 MEMBER=/dev/disk/by-id/ata-A \
+		RESCUE=/backup/images >"$R/etc/ramraid/data.conf"
+	fstab() { printf '%s\n' '/dev/md/data /srv ext4 defaults 0 2' "$@" >"$R/etc/fstab"; }
+	# The check of its file system, or of one that it needs.
+	fstab '/dev/sdx /backup ext4 defaults 0 2'
+	[[ $(limited) == infinity ]] && watched || failed
+	fstab '/backup.img /backup ext4 x-systemd.requires=/b 0 0' '/dev/sdx /b ext4 defaults 0 1'
+	[[ $(limited) == infinity ]] && watched || failed
+	# The boot does not wait for it, so mdmonitor does not either.
+	fstab '/dev/sdx /backup ext4 nofail 0 2'
+	[[ $(limited) == infinity ]] && not watched || failed
+	for option in noauto nofail,x-systemd.automount; do
+		fstab "/dev/sdx /backup ext4 $option 0 2"
+		[[ $(limited | tail -n 1) == 1920 ]] && watched || fail "$option"
+	done
+	fstab '/dev/sdx /backup ext4 defaults 0 0' '/dev/sdy /other ext4 defaults 0 2'
+	[[ $(limited) == 1920 ]] && watched || failed
+	# A container, which the boot opens.
+	for line in '/dev/mapper/b /backup ext4 nofail 0 0' '/b/image /backup ext4 loop 0 0'; do
+		fstab "$line" '/dev/mapper/b /b ext4 defaults 0 0'
+		for option in luks luks,noauto,auto; do
+			echo "b /dev/sdx none $option" >"$R/etc/crypttab"
+			[[ $(limited) == infinity ]] && watched || fail "$line $option"
+		done
+		for option in luks,noauto luks,nofail; do
+			echo "b /dev/sdx none $option" >"$R/etc/crypttab"
+			[[ $(limited) == 1920 ]] && watched || fail "$line $option"
+		done
+	done
+	# The second copy of the record; the file system of a boot loader is quickly checked.
+	sed -i '$d' "$R/etc/ramraid/data.conf"
+	fstab '/dev/sdx /boot ext4 defaults 0 2' '/dev/sdy /boot/efi vfat defaults 0 1'
+	[[ $(limited) == 1920 && -e $OUT/ramraid@data.service.d/50-witness.conf ]] && watched || failed
+	fstab '/dev/mapper/b /boot ext4 defaults 0 2'
+	echo 'b /dev/sdx none luks' >"$R/etc/crypttab"
+	[[ $(limited) == infinity ]] && watched || failed
+	fstab '/dev/sdx /copy ext4 defaults 0 2'
+	echo WITNESS_COPY=/copy >>"$R/etc/ramraid/data.conf"
+	[[ $(limited) == infinity ]] || failed
+}
+
+@test "what LVM activates with the array keeps its time limit if the array waits for any time" {
+	mkdir -p "$R/etc/ramraid/state"
+	printf '%s\n' UUID=11111111-2222-3333-4444-555555555555 MEMBER=/dev/disk/by-id/ata-A \
+		RESCUE=/backup >"$R/etc/ramraid/data.conf"
+	printf '%s\n' /dev/vg/db 'beside /dev/mapper/vg-var' >"$R/etc/ramraid/state/data.contents"
+	printf '%s\n' '/dev/vg/db /db ext4 defaults 0 2' '/dev/mapper/vg-var /v ext4 defaults 0 2' \
+		'/dev/sdx /backup ext4 defaults 0 2' >"$R/etc/fstab"
+	generate
+	grep -qx JobRunningTimeoutSec=infinity "$OUT/dev-vg-db.device.d/40-ramraid.conf"
+	grep -qx JobRunningTimeoutSec=1920 "$OUT/dev-mapper-vg\\x2dvar.device.d/40-ramraid.conf"
+}
+
+@test "the time limit counts what the arrays take that the array waits for, legs and mounts alike" {
+	local i=1 name
+	mkdir -p "$R/etc/ramraid"
+	for name in data inner saved; do
+		printf '%s\n' "UUID=${i}1111111-2222-3333-4444-555555555555" WAIT_TIMEOUT=${i}min \
+			MEMBER_TIMEOUT=30s "MEMBER=/dev/disk/by-id/ata-$name" RESCUE=none \
+			>"$R/etc/ramraid/$name.conf"
+		i=$((i + 1))
+	done
+	echo MEMBER=/dev/md/inner >>"$R/etc/ramraid/data.conf"
+	printf '/dev/md/%s /srv/%s ext4 defaults 0 0\n' data data saved saved >"$R/etc/fstab"
+	[[ $(limited) == $((180 + 240)) && $(limited saved) == 300 ]] && watched || failed
+	sed -i s,RESCUE=none,RESCUE=/srv/saved, "$R/etc/ramraid/data.conf"
+	[[ $(limited) == $((180 + 240 + 300)) ]] && watched || failed
+	# Without an end, whatever is the cause.
+	echo MEMBER=/dev/mapper/a >>"$R/etc/ramraid/inner.conf"
+	echo 'a /dev/sdx none luks' >"$R/etc/crypttab"
+	[[ $(limited) == infinity && $(limited saved) == 300 ]] && watched || failed
+	echo 'a /dev/sdx none luks,nofail' >"$R/etc/crypttab"
+	[[ $(limited) == infinity ]] && watched saved && not watched && not watched inner || failed
+	rm "$R/etc/crypttab"
+	sed -i s/=3min/=infinity/ "$R/etc/ramraid/saved.conf"
+	[[ $(limited) == infinity ]] && watched inner && not watched && not watched saved || failed
+	# A circle, as a person may write it, ends.
+	echo MEMBER=/dev/md/data >>"$R/etc/ramraid/inner.conf"
+	[[ $(limited) == infinity ]] || failed
+}
+
 @test "nothing is written if no array is configured" { quietly 13-nothing-configured; }
 @test "the array waits for the containers of its disk legs, and its devices then have no time limit" {
 	quietly 20-luks
@@ -775,10 +870,10 @@ luks() {
 	run bash -Eeuo pipefail "$BATS_TEST_TMPDIR/program" "$PROJECT"
 	assert_success
 	assert_output -p 'findmnt crashed on a line that is not as fstab(5) says'
-	[[ $(grep -v crashed <<<"$output") == 'LABEL=x /a ext4 defaults
-LABEL=x /z\x20z\x5c040 ext4 _netdev,x=\x09
-/dev/disk/by-label/my\x5cx20data /b ext4 defaults
-LABEL=x /last ext4 ro' ]] || fail "$output"
+	[[ $(grep -v crashed <<<"$output") == 'LABEL=x /a ext4 2 defaults
+LABEL=x /z\x20z\x5c040 ext4 2 _netdev,x=\x09
+/dev/disk/by-label/my\x5cx20data /b ext4 0 defaults
+LABEL=x /last ext4 0 ro' ]] || fail "$output"
 	# Where findmnt can do it, it says the same.
 	sed -i /nonsense/d "$R/etc/fstab"
 	sed -i /^findmnt/d "$BATS_TEST_TMPDIR/program"

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/notify cmd/check/findings cmd/check/legs cmd/check/who-uses config/conf config/conf-where
-need core/paths core/text gate/dependents gate/dropins gate/spec notes/contents world/disk
+need core/paths core/text gate/dependents gate/limit gate/spec notes/contents world/disk
 need world/disk-find world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -308,7 +308,7 @@ check_dependents_boot_mail() {
 	[[ $unit == *LoadState=loaded* && $unit == *--scan* ]] || return 0
 	found="that mdmonitor.service mails DegradedArray to $NOTIFY_ADDRESS \
 before the RAM leg is there"
-	if [[ ${F[conf.wait]} == no ]] || ! dropins_holds_watcher; then
+	if [[ ${F[conf.wait]} == no ]] || limit_is_alone "$CHECK_ARRAY"; then
 		findings_note boot-mail "$expected" "$found" \
 			"systemctl mask --now mdmonitor.service, if ramraid looks after all arrays \
 of this machine; else see EVENTS in ramraid.conf(5)"
