@@ -12,7 +12,7 @@ readonly CLAIM_USAGE='usage: ramraid claim [--remove] [--all] [--no-initramfs] [
 Keep other programs from assembling the arrays (without NAME: all that are configured). For each,
 ramraid writes a line to /etc/mdadm/mdadm.conf.d/ramraid-NAME.conf. It drops the lines of arrays
 that are not configured any more, whose records then vouch for no disk, and brings the initramfs up
-to date if anything has changed.
+to date if anything has changed, or if the installed ramraid makes it in another way.
   --remove        drop the lines of the named arrays: from the next boot on, mdadm and udev start
                   these arrays as any others. The record of which disks were in sync vouches for
                   none any more
@@ -30,7 +30,10 @@ cmd_claim() {
 	# Before the claim goes: if this is cut off in between, the array is still claimed.
 	cmd_claim_leave
 	cmd_claim_drop_old
-	[[ -n ${OPT[remove]-} ]] || cmd_claim_write_new
+	[[ -n ${OPT[remove]-} ]] || {
+		cmd_claim_write_new
+		cmd_claim_upgrade_
+	}
 	if [[ -n $changed && -z ${OPT[no_initramfs]-} ]]; then
 		if ! claim_initramfs; then
 			failed=yes
@@ -76,6 +79,14 @@ cmd_claim_changes_() {
 	[[ -n $DRY_RUN || -n ${OPT[no_initramfs]-} ]] || {
 		act_put_folder "$STATE" && act_put "$due"
 	}
+}
+
+# After an upgrade, every initramfs still has what the old version put there.
+cmd_claim_upgrade_() {
+	[[ -z $changed && -z ${OPT[no_initramfs]-} ]] && claim_any && claim_parts_differ || return 0
+	log_info "the files of ramraid that go into the initramfs are not those with which it was \
+made, as after an upgrade: it is made again, which takes seconds to minutes for each kernel"
+	cmd_claim_changes_
 }
 
 cmd_claim_drop_old() {

@@ -226,9 +226,39 @@ claim_ignores_() { [[ ${1,,} =~ ^[a-z]+[[:blank:]]+\"?'<ignore>' ]]; } # ENTRY
 # Rebuilds the initramfs of every installed kernel, which has to hold the claim. Takes seconds to
 # minutes for each.
 claim_initramfs() {
-	local INITRAMFS_BY_HAND
+	local INITRAMFS_BY_HAND parts
+	parts=$(initramfs_parts) || parts='' # before the images: an upgrade may come meanwhile
 	initramfs_make || return
 	[[ -z $INITRAMFS_BY_HAND ]] || log_warning \
 		"no update-initramfs and no dracut here: make sure that your initramfs leaves this \
 array alone, and rebuild it yourself, with $INITRAMFS_BY_HAND (INITRAMFS in ramraid-concepts(7))"
+	claim_note_parts_ "$parts"
+}
+
+# claim_note_parts_ CHECKSUM: notes of which of our files the images have been made; the file has
+# this one line. Without claims there is nothing of ours in the images, and no note. If the note
+# can't be written, the next "ramraid claim" makes the images again.
+claim_note_parts_() {
+	[[ -z $DRY_RUN ]] || return 0
+	if [[ -n $1 ]] && claim_any; then
+		{ act_put_folder "$STATE" && act_put "$STATE/initramfs-parts" "$1"; } || :
+	else
+		rm -f -- "$STATE/initramfs-parts"
+	fi
+}
+
+# claim_any: is any array claimed? Names begin with a letter; that of a self-test does not.
+claim_any() {
+	local file
+	for file in "$CLAIMS"/ramraid-[A-Za-z]*.conf; do [[ ! -e $file ]] || return 0; done
+	return 1
+}
+
+# claim_parts_differ: were the images made with other files of ours than those that are installed
+# now, as before an upgrade, or is that not known? Always no where ramraid has no such files.
+claim_parts_differ() {
+	local parts noted=''
+	parts=$(initramfs_parts) && [[ -n $parts ]] || return 1
+	{ read -r noted <"$STATE/initramfs-parts"; } 2>/dev/null || :
+	[[ $noted != "$parts" ]]
 }

@@ -207,3 +207,21 @@ initramfs_confs() {
 	find "$INITRAMFS" \( -path '*/etc/mdadm.conf' -o -path '*/etc/mdadm/mdadm.conf' -o -path \
 		'*/mdadm.conf.d/*.conf' \) -type f
 }
+
+# initramfs_parts: prints a checksum of the hook or module of ramraid that the program which makes
+# this machine's initramfs uses, as it is installed; nothing if there is none.
+initramfs_parts() {
+	local i files=() text
+	case $(initramfs_generator) in
+	initramfs-tools)
+		files=("$ROOT"/{usr/share,etc}/initramfs-tools/{hooks,scripts/local-block}/ramraid)
+		;;
+	dracut) files=("$ROOT"/usr/lib/dracut/modules.d/90ramraid/*) ;;
+	esac
+	for i in "${!files[@]}"; do
+		[[ -f ${files[i]} ]] || unset "files[i]"
+	done
+	((${#files[@]} > 0)) || return 0
+	text=$(cat -- "${files[@]}" | sha256sum) || return
+	printf '%s\n' "${text%% *}"
+}

@@ -238,6 +238,72 @@ ARRAY /dev/md/other UUID=$OTHER" ]] || fail "$(<"$FILE")"
 	[[ -z $(ls "$R/etc/ramraid/state") ]] || fail "$(ls "$R/etc/ramraid/state")"
 }
 
+@test "after an upgrade that changes what goes into the initramfs, claim makes it again, once" {
+	local hook=$R/usr/share/initramfs-tools/hooks/ramraid note=$R/etc/ramraid/state/initramfs-parts
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"
+	need() { :; }
+	cli_root() { :; }
+	initramfs_generator() { echo "$GENERATOR"; }
+	initramfs_make() { INITRAMFS_BY_HAND='' && called made && [[ -z ${FAILS-} ]] || exit 1; }
+	made() { # TIMES: so often since the last time
+		[[ $(calls | grep -c made) == "$1" ]] || fail "$1: $(calls)" "$said"
+		rm -f "$BATS_TEST_TMPDIR/calls"
+	}
+	claim() { said=$(cmd_claim "$@" 2>&1); }
+	GENERATOR=initramfs-tools
+	mkdir -p "${hook%/*}" "$R/usr/share/initramfs-tools/scripts/local-block"
+	echo 1 >"$hook"
+	claim
+	made 1
+	[[ $said != *'as after an upgrade'* && -s $note ]] || fail "$said"
+	claim
+	made 0
+	# The package has another hook, or the first of a new kind.
+	echo 2 >"$hook"
+	claim --no-initramfs
+	claim --remove --all --dry-run
+	claim --dry-run
+	made 2
+	[[ ! -e ${note%/*}/initramfs-due ]]
+	FAILS=yes
+	claim && fail 'it should have failed'
+	FAILS=''
+	made 1
+	[[ $said == *'as after an upgrade'* && -e ${note%/*}/initramfs-due ]] || fail "$said"
+	claim
+	made 1
+	echo 1 >"$R/usr/share/initramfs-tools/scripts/local-block/ramraid"
+	claim
+	made 1
+	[[ $said == *'are not those with which it was made, as after an upgrade'* ]] || fail "$said"
+	claim
+	made 0
+	# The version before kept no such note.
+	rm "$note"
+	claim data
+	made 1
+	# dracut makes none of these images.
+	mkdir -p "$R/usr/lib/dracut/modules.d/90ramraid"
+	echo 1 >"$R/usr/lib/dracut/modules.d/90ramraid/module-setup.sh"
+	claim
+	made 0
+	GENERATOR=dracut
+	claim
+	made 1
+	# Nobody makes them.
+	GENERATOR=''
+	claim
+	made 0
+	# Nothing is claimed any more.
+	claim --remove --all
+	made 1
+	[[ ! -e $note ]]
+	rm "$R/etc/ramraid/data.conf"
+	GENERATOR=dracut
+	claim
+	made 0
+}
+
 @test "ramraid claim --remove keeps a claim whose lines can't be restored, removes the others, and can be repeated" {
 	local other=99999999-89ab-4cde-8f01-23456789abcd
 	printf 'ARRAY /dev/md0 UUID=%s\nARRAY /dev/md1 UUID=%s\n' "$UUID" "$other" >"$FILE"
