@@ -190,7 +190,7 @@ ARRAY /dev/md/other UUID=$OTHER" ]] || fail "$(<"$FILE")"
 
 @test "a claim that was dropped does not come back after a power cut" {
 	claims
-	sync() { called sync "$@ $(ls "$2")"; }
+	sync() { called sync "$* $(ls "$2")"; }
 	claim_remove data 2>/dev/null
 	[[ $(calls) == "sync -- $R/etc/mdadm/mdadm.conf.d " ]] || fail "$(calls)"
 }
