@@ -108,7 +108,7 @@ witness_text_none() {
 }
 
 # witness_text_raw FILE: sets TEXT to what is in the file, to nothing when it can't be read.
-# witness_text_is FILE TEXT: is that still in it?
+# witness_text_is FILE TEXT [TEXT]: is one of these in it?
 witness_text_raw() {
 	TEXT=''
 	{ IFS='' read -r -d '' TEXT <"$1"; } 2>/dev/null || :
@@ -116,5 +116,5 @@ witness_text_raw() {
 witness_text_is() {
 	local TEXT
 	witness_text_raw "$1"
-	[[ $TEXT == "$2" ]]
+	[[ $TEXT == "$2" || $TEXT == "${3-$2}" ]]
 }

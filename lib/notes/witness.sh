@@ -342,8 +342,8 @@ witness_lines_() {
 		${departed:+"departed=${departed[*]}"} "doubted=${doubted[*]}"
 	# Write the copy even so: otherwise an old one would vouch, like the old record, for legs
 	# that have left.
-	act_text_anyhow "$STATE/$1.witness" "${text%$'\n'}"$'\n' 600 \
-		witness_text_is "$STATE/$1.witness" "$TEXT" || code=$?
+	act_text_anyhow "$STATE/$1.witness" "$text" 600 \
+		witness_text_is "$STATE/$1.witness" "$TEXT" "$text" || code=$?
 	((code < 2)) || return "$code"
 	[[ -n $DRY_RUN ]] || ((code != 0)) || WITNESS_GENERATION=$generation
 	# The copy comes after the record, because a copy of a later generation says that the root
