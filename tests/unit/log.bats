@@ -191,24 +191,32 @@ full() {
 }
 
 @test "who waits for a lock whose file is taken away gets the lock of the new file, and not before" {
-	local file=$BATS_TEST_TMPDIR/work pid taken='' begin=$SECONDS
+	local file=$BATS_TEST_TMPDIR/work pid taken=''
 	need core/lock
 	lock_take taken "$file"
 	(
 		exec {taken}>&-
+		flock() { : >waits && command flock "$@"; }
 		lock_take taken "$file" --timeout 20 && [[ /proc/self/fd/$taken -ef $file ]] &&
 			: >got
 	) &
 	pid=$!
-	sleep 0.3
+	until [[ -e waits ]]; do sleep 0.01; done
 	rm "$file"
 	(
 		exec {taken}>&-
-		lock_take taken "$file" --nonblock && : >held && sleep 1 && [[ ! -e got ]] &&
-			: >alone
+		lock_take taken "$file" --nonblock && : >held
+		while [[ -e held && ! -e free ]]; do sleep 0.01; done
+		[[ -e got ]] || : >alone
 	) &
-	until [[ -e held ]]; do sleep 0.01; done
+	for ((i = 0; i < 1000; i++)); do
+		[[ ! -e held ]] || break
+		sleep 0.01
+	done
+	[[ -e held ]] || fail 'the new file is locked'
 	exec {taken}>&-
+	sleep 0.3
+	: >free
 	wait "$pid"
 	wait
 	[[ -e got && -e alone ]]
