@@ -2,7 +2,7 @@
 # hangs in the kernel outlives the ramraid that started it, and would hold the lock for ever.
 # shellcheck shell=bash
 
-need core/bounded core/text
+need core/bounded core/clock core/log core/paths core/quantity core/text
 
 # lock_take VARIABLE FILE [FLOCK-OPTION…]: sets VARIABLE to a descriptor that holds a lock on FILE
 # until it is closed. Returns 1 when flock(1) does not get the lock, and 2 when FILE can't be
@@ -69,4 +69,44 @@ lock_holder() {
 	text_number_or HOLDER ''
 	[[ -n $HOLDER && $HOLDER != "$$" ]] && bounded_process_began "$HOLDER" &&
 		[[ $BEGAN == "$began" ]] || HOLDER=''
+}
+
+# lock_alone VARIABLE NAME SECONDS WORK COMMAND [ARG…]: runs COMMAND, a program or a function, while
+# no other ramraid has the lock NAME in $LOCKS; waits SECONDS at most for one that has. WORK says in
+# messages what its holder does ("makes the initramfs"). VARIABLE, a global one, holds the
+# descriptor meanwhile: a trap may call this again while this process already has the lock. A dry
+# run takes no lock. Returns COMMAND's exit code, or 1 when it can't get the lock.
+lock_alone() {
+	local -n lock_held=$1
+	local code=0
+	[[ -z $DRY_RUN && -z $lock_held ]] || {
+		"${@:5}"
+		return
+	}
+	lock_alone_begin_ "${@:1:4}" || return
+	"${@:5}" || code=$?
+	exec {lock_held}>&-
+	lock_held=''
+	return "$code"
+}
+
+# It looks once a second, because a signal does not end a wait of flock(1).
+lock_alone_begin_() {
+	local code=0 file=$LOCKS/$2 limit HOLDER HOLDER_WORK
+	paths_run || code=2
+	((code > 0)) || lock_take "$1" "$file" --nonblock || code=$?
+	if ((code == 1)); then
+		limit=$(quantity_show_seconds "$3")
+		lock_holder "$file"
+		log_notice "ramraid: another ramraid${HOLDER:+ ($HOLDER_WORK, process $HOLDER)} \
+$4; waiting until it has ended, for $limit at most"
+		! clock_until "$3" 1 lock_take "$1" "$file" --nonblock || code=0
+	fi
+	case $code in
+	0) lock_sign "$file" "${VERB-}" 2>/dev/null || : ;; # only for that message
+	1) log_error "ramraid: another ramraid $4, and has not ended within $limit; see: \
+ps -C ramraid" ;;
+	*) log_error "ramraid: $file can't be opened; is $RUN writable?" ;;
+	esac
+	((code == 0))
 }

@@ -50,32 +50,13 @@ claim_remove_() {
 
 # claim_alone_ FUNCTION ARG…: calls it with the lock on the files of all arrays: they are read,
 # changed and written, and two verbs that did so at once would undo each other. Returns 1 when
-# another ramraid has the lock for CLAIM_PATIENCE seconds.
+# another ramraid has it for CLAIM_PATIENCE.
 # The order of the locks: a verb has that of its array, and takes this one or that of the initramfs
 # (world/initramfs.sh), never both. Whoever has one of these two waits for no other lock.
-# A trap may call this again while this process already has the lock.
-readonly CLAIM_PATIENCE=60
+readonly CLAIM_PATIENCE=60 # seconds
 CLAIM_LOCK=''
 claim_alone_() {
-	local code=0
-	[[ -z $DRY_RUN && -z $CLAIM_LOCK ]] || {
-		"$@"
-		return
-	}
-	paths_run || code=2
-	((code > 0)) ||
-		lock_take CLAIM_LOCK "$LOCKS/claims" --timeout "$CLAIM_PATIENCE" || code=$?
-	case $code in
-	0) ;;
-	1) log_error "ramraid: another ramraid has been changing mdadm's configuration for \
-$CLAIM_PATIENCE s, and does not end; see: ps -C ramraid" ;;
-	*) log_error "ramraid: $LOCKS/claims can't be opened; is $RUN writable?" ;;
-	esac
-	((code == 0)) || return 1
-	"$@" || code=$?
-	exec {CLAIM_LOCK}>&-
-	CLAIM_LOCK=''
-	return "$code"
+	lock_alone CLAIM_LOCK claims "$CLAIM_PATIENCE" "changes mdadm's configuration" "$@"
 }
 
 # claim_is_made NAME UUID: is there nothing for claim_write to do?

@@ -2,7 +2,7 @@
 # into an image. initramfs/hook or dracut/90ramraid puts the claim there.
 # shellcheck shell=bash
 
-need core/act core/clock core/lock core/log core/paths
+need core/act core/lock core/log core/paths
 
 # initramfs_generator: prints which program makes this machine's initramfs: "initramfs-tools" or
 # "dracut", for which we have a hook and a module; nothing when it is neither. Programs of both may
@@ -48,41 +48,11 @@ initramfs_make() {
 # against those that dpkg or a person starts. The lock is the last that a verb takes
 # (claim_alone_ in notes/claim.sh), and neither program waits for dpkg or for us, so a dpkg that
 # waits here for another verb waits no longer than that takes. The program does not inherit the
-# lock (core/lock.sh). A trap may call this again while this process already has the lock.
+# lock (core/lock.sh).
 INITRAMFS_LOCK=''
-initramfs_alone_() {
-	local code=0
-	[[ -z $DRY_RUN && -z $INITRAMFS_LOCK ]] || {
-		"$@"
-		return
-	}
-	initramfs_lock_ || return
-	"$@" || code=$?
-	exec {INITRAMFS_LOCK}>&-
-	INITRAMFS_LOCK=''
-	return "$code"
-}
-
-# It looks once a second, because a signal does not end a wait of flock(1).
 readonly INITRAMFS_PATIENCE=1800 # seconds; an image takes minutes on a slow machine
-initramfs_lock_() {
-	local code=0 file=$LOCKS/initramfs HOLDER HOLDER_WORK
-	paths_run || code=2
-	((code > 0)) || lock_take INITRAMFS_LOCK "$file" --nonblock || code=$?
-	if ((code == 1)); then
-		lock_holder "$file"
-		log_notice "ramraid: another ramraid${HOLDER:+ ($HOLDER_WORK, process $HOLDER)} \
-makes the initramfs; waiting until it has ended, for $((INITRAMFS_PATIENCE / 60)) minutes at most"
-		! clock_until "$INITRAMFS_PATIENCE" 1 lock_take INITRAMFS_LOCK "$file" \
-			--nonblock || code=0
-	fi
-	case $code in
-	0) lock_sign "$file" "${VERB-}" 2>/dev/null || : ;; # only for that message
-	1) log_error "ramraid: another ramraid makes the initramfs, and has not ended within \
-$((INITRAMFS_PATIENCE / 60)) minutes; see: ps -C ramraid" ;;
-	*) log_error "ramraid: $file can't be opened; is $RUN writable?" ;;
-	esac
-	((code == 0))
+initramfs_alone_() {
+	lock_alone INITRAMFS_LOCK initramfs "$INITRAMFS_PATIENCE" 'makes the initramfs' "$@"
 }
 
 # initramfs_command RELEASE: prints what to type to make the initramfs of one kernel, whether or not

@@ -162,7 +162,7 @@ ARRAY /dev/md/other UUID=$OTHER" ]] || fail "$(<"$FILE")"
 	hasty
 	run claim_write data "$UUID"
 	assert_failure 1
-	assert_output -p "has been changing mdadm's configuration for 60 s"
+	assert_output -p "changes mdadm's configuration, and has not ended within 1min 0s"
 	run claim_remove data
 	assert_failure 1
 	as_before

@@ -222,7 +222,7 @@ makes() {
 	sleep() { SECONDS=$((SECONDS + $1)); }
 	run claim_initramfs
 	assert_failure 1
-	assert_output -p 'another ramraid makes the initramfs, and has not ended within 30 minutes'
+	assert_output -p 'another ramraid makes the initramfs, and has not ended within 30min 0s'
 	[[ -z $(calls) ]]
 	DRY_RUN=yes claim_initramfs >"$R/said"
 	[[ $(<"$R/said") == 'update-initramfs -u -k all' ]]
