@@ -123,7 +123,7 @@ stopped; its record did not say so yet"
 			code=0; ramraid detach data 2>/root/out || code=$?; cat /root/out
 			test $code = 4; grep "the ramdisk $ram stays" /root/out
 			code=0; ramraid stop data 2>/root/out || code=$?; cat /root/out; test $code = 4
-			grep "mdadm --assemble --run /dev/md/data /dev/$ram; ramraid start data" /root/out
+			grep "mdadm --assemble --run /dev/md/data /dev/$ram && ramraid start data" /root/out
 			ramraid status data || :; test -b /dev/$ram
 			mdadm --stop /dev/md/data; mdadm --assemble --run /dev/md/data /dev/$ram
 			ramraid start data; cat /proc/mdstat; back B
