@@ -276,7 +276,7 @@ rescue_mount_write_writable() {
 	local unit folder=$1 paths=()
 	shift
 	paths=("${@/#/-}")
-	for unit in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-memory@; do
+	for unit in ramraid@ ramraid-monitor@ ramraid-mend@ ramraid-memory@ ramraid-hotplug; do
 		act_put_folder "$folder/$unit.service.d" &&
 			act_put "$folder/$unit.service.d/50-ramraid-witness.conf" \
 				"# The second copy of the record of the last run \

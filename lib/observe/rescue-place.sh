@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf core/bounded core/mounts core/paths core/quantity core/text core/trust
-need decide/health world/disk world/disk-find world/loop-device world/volatile
+need decide/health world/disk world/disk-find world/loop-device world/systemd world/volatile
 
 declare -gA F # the facts: decide/facts.list
 
@@ -20,8 +20,8 @@ rescue_place_look() {
 		return
 	fi
 	rescue_place_may_ || return 0
-	F[rescue.why_not]=$(bounded "$folder" rescue_place_why_not "$folder" "${F[array.md]}") ||
-		code=$?
+	F[rescue.why_not]=$(bounded "$folder" rescue_place_why_not "$folder" "${F[array.md]}" \
+		"${F[name]}") || code=$?
 	if ((code == BOUNDED_SILENT)); then
 		F[rescue.why_not]="$folder does not answer"
 	elif ((code != 0)); then
@@ -45,11 +45,12 @@ rescue_place_above_() {
 	printf '%s\n' "${folder:-/}"
 }
 
-# rescue_place_why_not FOLDER MD: prints why no image can be written to FOLDER; nothing when it can
-# be tried. Only trying shows whether the image fits, because zeros take no room. Returns 1 when the
-# look has failed.
+# rescue_place_why_not FOLDER MD [NAME]: prints why no image can be written to FOLDER; nothing when
+# it can be tried. With NAME, it is asked from outside that array's unit, and also says why the unit
+# could not write there. Only trying shows whether the image fits, because zeros take no room.
+# Returns 1 when the look has failed.
 rescue_place_why_not() {
-	local folder memory why
+	local folder memory why WHY TODO
 	if [[ $1 == none ]]; then
 		printf 'RESCUE=none\n'
 		return
@@ -59,8 +60,10 @@ rescue_place_why_not() {
 	folder=$(rescue_place_above_ "$1")
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why"
-	elif [[ ! -d $folder || ! -w $folder ]]; then
+	elif [[ ! -d $folder || ! -w $folder ]] && ! systemd_is_other_service; then
 		printf '%s does not exist or cannot be written\n' "$1"
+	elif [[ -n ${3-} ]] && rescue_place_barred "$3" "$1"; then
+		printf '%s: %s\n' "$WHY" "$TODO"
 	elif ! memory=$(rescue_place_memory "$folder"); then
 		return 1
 	elif [[ -n $memory ]]; then
@@ -69,6 +72,20 @@ rescue_place_why_not() {
 		printf '%s is on the array itself\n' "$1"
 	elif (($? == 2)); then
 		return 1
+	fi
+}
+
+# rescue_place_barred NAME FOLDER: would the array's unit, which saves the image, be kept from
+# writing to FOLDER, or from making it? Sets WHY to the reason and TODO to a command that helps. For
+# a stop that has begun, it is too late to make the folder: it stays read-only for the unit.
+rescue_place_barred() {
+	! systemd_may_write "$1" "$(rescue_place_above_ "$2")" || return 1
+	if [[ -e $2 ]]; then
+		WHY="systemd does not yet let the array's unit write to $2"
+		TODO='systemctl daemon-reload'
+	else
+		WHY="$2 does not exist"
+		TODO="mkdir -p $2; systemctl daemon-reload"
 	fi
 }
 

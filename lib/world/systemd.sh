@@ -1,7 +1,7 @@
 # systemd: the only file that talks to it.
 # shellcheck shell=bash
 
-need core/act core/log core/paths
+need core/act core/log core/paths core/text
 
 readonly SYSTEMD_APART=60 # seconds that a program which nobody waits for may run
 readonly SYSTEMD_TRIES=5  # how often it is asked, a second apart, whether the machine goes down
@@ -75,6 +75,32 @@ systemd_unit_works() {
 # ExecStop= (systemctl(1), the substates of a service)?
 systemd_unit_is_signalled() {
 	[[ $(systemctl show --property=SubState --value "$(systemd_unit "$1")") == stop-sigterm ]]
+}
+
+# systemd_is_other_service: is this process the main one of a service, but not of the array's unit?
+# The sandbox of such a service says nothing about what the unit may write to.
+systemd_is_other_service() { [[ ${SYSTEMD_EXEC_PID-} == "$$" && -z ${RAMRAID_UNIT-} ]]; }
+
+# systemd_may_write NAME PATH: may the programs of the array's unit write to PATH, by what systemd
+# has loaded (ProtectSystem=strict and ReadWritePaths= of systemd.exec(5))? A path of
+# ReadWritePaths= that does not exist when a program begins is left out then, if it has a "-". Yes
+# where systemd does not run, or does not say.
+systemd_may_write() {
+	local line path wanted writable=() strict=''
+	systemd_is_running || return 0
+	while IFS= read -r line; do
+		case $line in
+		ProtectSystem=strict) strict=yes ;;
+		ReadWritePaths=*) text_split writable "${line#*=}" ;;
+		esac
+	done < <(systemctl show --property=ProtectSystem,ReadWritePaths "$(systemd_unit "$1")")
+	[[ -n $strict ]] && wanted=$(readlink -e -- "$2") || return 0
+	for path in "${writable[@]}"; do
+		while [[ $path == [-+]* ]]; do path=${path#?}; done
+		path=$(readlink -e -- "$path") || continue
+		[[ ${wanted%/}/ != "${path%/}"/* ]] || return 0
+	done
+	return 1
 }
 
 # systemd_unquote VARIABLE: removes the quoting from the unit names in VARIABLE. "systemctl show"

@@ -149,6 +149,7 @@ systemctl() {
 	local unit
 	case $* in
 	is-enabled*) cat "$R/enabled" ;;
+	*ReadWritePaths*) cat "$R/units/sandbox" 2>/dev/null ;;
 	*mdmonitor.service) cat "$R/mdmonitor" 2>/dev/null ;;
 	*ActiveState*ramraid-monitor@*) cat "$R/monitor" 2>/dev/null || cat "$R/active" ;;
 	*ActiveState*) cat "$R/active" ;;
@@ -1645,6 +1646,21 @@ hook() { # ARG…: as run-parts calls it, with our program
 	echo RESCUE=none >>"$R/etc/ramraid/data.conf"
 	rm -r "$R/sys/class/block/sdz/slaves"
 	finds leg-opens-late
+}
+
+@test "a folder of RESCUE that a shutdown could not write to yet is a problem, with what to type" {
+	printf '%s\n' ProtectSystem=strict ReadWritePaths=-/etc/ramraid >"$R/units/sandbox"
+	echo "RESCUE=$R/var/keep" >>"$R/etc/ramraid/data.conf"
+	finds rescue-folder
+	says "found that $R/var/keep does not exist"
+	says "action: mkdir -p $R/var/keep; systemctl daemon-reload"
+	mkdir -p "$R/var/keep"
+	finds rescue-folder
+	says "found that systemd does not yet let the array's unit write to $R/var/keep"
+	says 'action: systemctl daemon-reload'
+	printf '%s\n' ProtectSystem=strict "ReadWritePaths=-/var/lib/ramraid -$R/var/keep" \
+		>"$R/units/sandbox"
+	silent
 }
 
 @test "RESCUE on a removable disk is noted, unless / is on it; one mounted for a user is reported" {

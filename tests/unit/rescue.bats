@@ -517,6 +517,7 @@ stalls() {
 	[[ ! -e $R/survived && ! -e $(rescue_record_file data) && -n $(echo "$R"/var/data/rescue-77.*) ]]
 	unset -f rescue_copy kill
 	eval "$(sed -n '/^rescue_copy() {/,/^}/p' "$PROJECT/lib/act/rescue-copy.sh")"
+	stalls 60
 	write
 	cmp "$R/dev/md127" "$IMAGE"
 	[[ $(ls "$R/var/data") == "$(basename "${IMAGE%/*}")" ]] || fail "$(ls "$R/var/data")"
@@ -612,6 +613,40 @@ stalls() {
 	outlook "$R/var" '' "$R/var has room for 4.0MiB, and the array has 8.0MiB"
 	rescue_place_memory() { echo tmpfs; }
 	outlook "$R/var" "$R/var is in memory (tmpfs)" ''
+	# What systemd lets the array's unit write to: not yet the folder, or not the one in which
+	# it would be made.
+	rescue_place_memory() { :; }
+	rescue_place_room() { echo 999999; }
+	local protect=strict allowed=''
+	systemctl() {
+		[[ $* == *' ramraid@data.service' ]] &&
+			printf '%s\n' "ReadWritePaths=$allowed" "ProtectSystem=$protect"
+	}
+	mkdir -p "$R/run/systemd/system" "$R/var/there"
+	outlook "$R/var/there" "systemd does not yet let the array's unit write to $R/var/there: \
+systemctl daemon-reload" ''
+	protect=full outlook "$R/var/there" '' ''
+	outlook "$R/var/new" "$R/var/new does not exist: mkdir -p $R/var/new; \
+systemctl daemon-reload" ''
+	allowed="-$R/etc -$R/var/new" outlook "$R/var/new" "$R/var/new does not exist: \
+mkdir -p $R/var/new; systemctl daemon-reload" ''
+	allowed="-$R/etc -$R/var/the" outlook "$R/var/there" "systemd does not yet let the \
+array's unit write to $R/var/there: systemctl daemon-reload" ''
+	ln -s there "$R/var/link"
+	for allowed in "-$R/etc -$R/var/there" "-$R/var" "+$R/var/link" -/; do
+		outlook "$R/var/there" '' ''
+		outlook "$R/var/link" '' ''
+	done
+	# The folder itself is in what the unit may write to, so a shutdown can make it.
+	allowed=-$R/var outlook "$R/var/new/one" '' ''
+	# In the sandbox of another service everything else is read-only, which says nothing.
+	chmod 555 "$R/var/there"
+	[[ -w $R/var/there ]] || # unless we are root
+		allowed=-$R/var outlook "$R/var/there" \
+			"$R/var/there does not exist or cannot be written" ''
+	SYSTEMD_EXEC_PID=$$ RAMRAID_UNIT='' allowed=-$R/var outlook "$R/var/there" '' ''
+	chmod 755 "$R/var/there"
+	rm -r "$R/run/systemd"
 	# It does not answer.
 	rescue_place_memory() { sleep 9; }
 	BOUNDED=0.2 outlook "$R/var" "$R/var does not answer" ''

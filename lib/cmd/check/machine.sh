@@ -133,7 +133,7 @@ or correct NOTIFY= (ramraid config show $CHECK_ARRAY names the file)"
 # check_machine_rescue: would an image of the RAM leg be root's alone, and as secret as the legs
 # are? After facts_observe.
 check_machine_rescue() {
-	local i why source memory NODE folder=${CONF[RESCUE]}
+	local i WHY TODO why source memory NODE folder=${CONF[RESCUE]}
 	[[ ${F[conf.ram]} != none && $folder != none ]] || return 0
 	trust_into why "$folder/$CHECK_ARRAY"
 	[[ -z $why ]] ||
@@ -142,6 +142,9 @@ so that a shutdown can save the RAM leg there" "$why" \
 			"chown root and chmod go-w what is named there (or, where it says that a \
 user has mounted it, name that disk in /etc/fstab), \
 or write another RESCUE= in $(conf_where "$CHECK_ARRAY" RESCUE)"
+	[[ -n $why ]] || ! rescue_place_barred "$CHECK_ARRAY" "$folder" ||
+		findings_problem rescue-folder "that a shutdown can write to RESCUE=$folder" \
+			"that $WHY" "$TODO"
 	# A shutdown makes what is not there yet.
 	while [[ $folder == */* && ! -e $folder ]]; do folder=${folder%/*}; done
 	folder=${folder:-/}

@@ -186,12 +186,25 @@ stopped; its record did not say so yet"
 	check 'the record is no longer that there is only the RAM leg' '
 		! grep -qx "legs=" /etc/ramraid/state/data.witness'
 	guest "$tools"'conf MEMBER_TIMEOUT=3s; lose; new onlyram4; sums'
+	short || check 'while the unit may not write to a folder of RESCUE, status says not to reboot, and what to type' "$tools"'
+		says() { # what status has, and has not
+			ramraid status data >/root/out || test $? = 1; cat /root/out
+			tr -s "\n " " " </root/out >/root/line; grep -e "$1" /root/line
+			test -z "${2-}" || fails grep -e "$2" /root/line
+		}
+		not="do NOT reboot" reload="systemctl daemon-reload"
+		says "ONLY GOOD COPY" "$not"
+		conf MEMBER_TIMEOUT=3s RESCUE=/var/keep/images
+		says "$not.*(/var/keep/images does not exist: mkdir -p /var/keep/images; $reload)"
+		mkdir -p /var/keep/images
+		says "$not.*(systemd does not yet let the .* write to /var/keep/images: $reload)"
+		systemctl daemon-reload; says "ONLY GOOD COPY" "$not"'
 	power_off
 	boot
 	check 'no disk came back: the shutdown has saved the RAM leg to a file, and the next start refuses the disks' '
-		cat /etc/ramraid/state/data.rescue; ls -ls /var/lib/ramraid/data
-		image=$(sed -n s/^image=//p /etc/ramraid/state/data.rescue)
-		case $image in /var/lib/ramraid/data/rescue-*) ;; *) exit 1 ;; esac
+		cat /etc/ramraid/state/data.rescue
+		image=$(sed -n s/^image=//p /etc/ramraid/state/data.rescue); ls -ls "$image"
+		test ${image%/rescue-*} = '$(short && echo /var/lib/ramraid || echo /var/keep/images)'/data
 		echo "$image" >/root/image-name
 		fails findmnt /srv/data; fails grep "^md" /proc/mdstat
 		systemctl is-active multi-user.target
