@@ -123,20 +123,20 @@ $RESCUE_WAY"
 	elif [[ -n ${F[array.copy]} ]]; then
 		below_or 'one of them' "Take the copy out of the machine or make it blank (mdadm \
 --zero-superblock)"
-		choice_is refuse "something else has started ${F[array.md]} from \
+		choice_refuse "something else has started ${F[array.md]} from \
 /dev/${F[array.copy]% *}, and /dev/${F[array.copy]#* } carries the same device UUID: \
-one of them is a copy of the other. Stop it (mdadm --stop /dev/${F[array.md]}). $BELOW; then: \
+one of them is a copy of the other" "Stop it (mdadm --stop /dev/${F[array.md]}). $BELOW; then: \
 ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == unread ]]; then
-		choice_is refuse "something else has started ${F[array.md]}, and no disk leg in it \
-can be read, so it is not known whether one of them was in sync when the array last ran. See the \
-kernel's messages (journalctl -k); when a disk answers again: ramraid start ${F[name]}"
+		choice_refuse "something else has started ${F[array.md]}, and no disk leg in it \
+can be read, so it is not known whether one of them was in sync when the array last ran" \
+			"See the kernel's messages (journalctl -k); when a disk answers again: \
+ramraid start ${F[name]}"
 	elif [[ ${F[array.known]} == no ]]; then
 		foreign_run_refused
 	elif [[ -n ${F[array.twin]} ]]; then
-		choice_is refuse "its legs have been started as two arrays, \
-${F[array.md]} and ${F[array.twin]}. Stop both (mdadm --stop) and let ramraid judge them: \
-ramraid start ${F[name]}"
+		choice_refuse "its legs have been started as two arrays, ${F[array.md]} and \
+${F[array.twin]}" "Stop both (mdadm --stop) and let ramraid judge them: ramraid start ${F[name]}"
 	else
 		return 1
 	fi

@@ -10,6 +10,13 @@ choice_is() { # ACTION WHY [ARGUMENT…]
 	ARGUMENTS=("$@")
 }
 
+# choice_refuse REASON REMEDY: refuses, for the REASON, and says what a person can do. Sets
+# CHOICE_REASON and CHOICE_REMEDY for who shows the two apart; WHY has both.
+choice_refuse() {
+	CHOICE_REASON=$1 CHOICE_REMEDY=$2
+	choice_is refuse "$1. $2"
+}
+
 # choice_barred ACTION[.ARGUMENT]: is an action ruled out? One that failed earlier in this start is
 # not tried again (failed.…, loop_failed), and hot-plug may veto one beforehand (veto.…,
 # act/hotplug.sh). Sets BARRED to the reason. Returns 1 when the action may be tried.

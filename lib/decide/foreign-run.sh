@@ -12,14 +12,14 @@ declare -gA F # the facts: decide/facts.list
 foreign_run_refused() {
 	local why how or
 	if health_only_copy_beside; then
-		choice_is refuse "something else has started ${F[array.md]} without the ramdisk \
-${F[ram.node]}, which has what was written last, and no disk has that. Do not cut the power. To go \
-on with it: mdadm --stop /dev/${F[array.md]} && mdadm --assemble --run /dev/md/${F[name]} \
+		choice_refuse "something else has started ${F[array.md]} without the ramdisk \
+${F[ram.node]}, which has what was written last, and no disk has that" "Do not cut the power. To \
+go on with it: mdadm --stop /dev/${F[array.md]} && mdadm --assemble --run /dev/md/${F[name]} \
 /dev/${F[ram.node]} && ramraid start ${F[name]}"
 		return
 	fi
 	why=", from legs that were not in sync when it last ran, or are older now: writes may be \
-missing from it."
+missing from it"
 	how="Stop it (mdadm --stop /dev/${F[array.md]}) and let ramraid judge the legs (ramraid \
 start ${F[name]})"
 	or="; or, if it is right as it is: rm $STATE/${F[name]}.witness\
@@ -27,9 +27,9 @@ ${F[witness.copy]:+ ${F[witness.copy]}}"
 	[[ ${F[conf.root]} != yes ]] ||
 		how="/ is on it: power off, take out the disks that it runs from, put back those \
 that were in sync last, and boot again"
-	[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}." or=''
+	[[ -z ${F[array.unfit]} ]] || why=", with ${F[array.unfit]}" or=''
 	[[ ${F[array.unfit_by]} != hardware ]] ||
 		or="; or, if you have moved that disk there yourself: \
 rm $STATE/${F[name]}.hardware; ramraid start ${F[name]}"
-	choice_is refuse "something else has started ${F[array.md]}$why $how$or"
+	choice_refuse "something else has started ${F[array.md]}$why" "$how$or"
 }

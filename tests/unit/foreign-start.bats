@@ -141,6 +141,12 @@ untouched_calls() { [[ -z $(calls) ]] || fail "called: $(calls)"; }
 	verb check data
 	assert_line -p 'problem foreign-start: expected ramraid to have started md127'
 	assert_line -p '    action: Stop it (mdadm --stop /dev/md127) and let ramraid judge'
+	# / is on it, so it can't be stopped: another remedy, apart from the reason as well.
+	echo ROOT=yes >>"$R/etc/ramraid/data.conf"
+	verb check data
+	assert_line -p "found that something else has started md127, from legs that were not in sync \
+when it last ran, or are older now: writes may be missing from it"
+	assert_line -p '    action: / is on it: power off, take out the disks that it runs from'
 	verb metrics
 	assert_line 'ramraid_only_good_copy_in_ram{array="data"} 0'
 }

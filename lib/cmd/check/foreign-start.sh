@@ -19,7 +19,7 @@ check_foreign_start() {
 	elif [[ ${F[array.known]} != yes && -z ${F[record.why]}${F[rescue.image]} ]] &&
 		action_running_refused; then
 		findings_problem foreign-start "ramraid to have started ${F[array.md]}, or \
-something else from legs that have all that was written" "that ${WHY%. S*}" "S${WHY##*. S}"
+something else from legs that have all that was written" "that $CHOICE_REASON" "$CHOICE_REMEDY"
 	fi
 }
 
