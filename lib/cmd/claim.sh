@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-faults core/act core/cli core/log core/paths notes/claim
-need notes/selftest-record notes/witness
+need notes/selftest-record notes/witness world/disk world/disk-find
 
 declare -gA F # the facts: decide/facts.list
 
@@ -229,7 +229,25 @@ cmd_claim_write_new() {
 		[[ ! -e $STATE/$name.witness ]] ||
 			witness_take_up "$name" "${CONF[UUID]}" || failed=yes
 		! claim_is_made "$name" "${CONF[UUID]}" || continue
+		[[ ${CONF[ROOT]} == yes ]] || ! cmd_claim_is_of_root_ "$name" || {
+			log_error "$name: its claim stays as it is, because / is on this array, \
+and its configuration does not say so: no initramfs would start the array. Write ROOT=yes in \
+$ETC/$name.conf, then: ramraid claim $name"
+			((${#ARGS[@]} == 0)) || failed=yes
+			continue
+		}
 		cmd_claim_changes_
 		claim_write "$name" "${CONF[UUID]}"
 	done < <(conf_names)
+}
+
+# cmd_claim_is_of_root_ NAME: is / on the array? An array that does not run under its name can't be
+# asked: then the claim that is written is believed.
+cmd_claim_is_of_root_() {
+	local NODE
+	if disk_find "/dev/md/$1"; then
+		[[ -n $(disk_carries "$NODE" /) ]]
+	else
+		claim_is_of_root "$1"
+	fi
 }

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/log core/paths gate/crypttab gate/dependents gate/limit
-need gate/rescue-dropin
+need gate/rescue-dropin notes/claim
 
 declare -gA F # the facts: decide/facts.list
 
@@ -155,8 +155,9 @@ The other lines are those of $file." \
 }
 
 dropins_unit_put_() { # FILE NAME
-	# The system runs from the array, whatever the unit says to it.
-	[[ ${CONF[ROOT]-no} != yes ]] || {
+	# The system runs from the array, whatever the unit says to it. Where the configuration has
+	# errors, or has lost its ROOT=yes, the claim still says so.
+	[[ ${CONF[ROOT]-no} != yes ]] && ! claim_is_of_root "$2" || {
 		act_put "$1" "# It is on the array $2, from which the system runs. Wants, because \
 the unit may fail although the array is there." \
 			'[Unit]' "Wants=ramraid@$2.service" "After=ramraid@$2.service"

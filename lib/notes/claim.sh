@@ -30,6 +30,18 @@ claim_wanted() {
 	if [[ ${CONF[ROOT]} == yes ]]; then claim_text "$2" "$1"; else claim_text "$2"; fi
 }
 
+# claim_is_of_root NAME: does the claim that is written say that / is on the array? It says so even
+# while the configuration has errors. It starts no process, because the generator calls it.
+claim_is_of_root() {
+	local line file
+	file=$CLAIMS/ramraid-$1.conf
+	[[ -f $file && -r $file ]] || return 1
+	while IFS= read -r line; do
+		[[ $line != "ARRAY /dev/md/$1 "* ]] || return 0
+	done <"$file"
+	return 1
+}
+
 # claim_write NAME UUID: writes the claim, and then turns other ARRAY lines about this array into
 # comments. The order matters: between the two, mdadm finds two lines for the array and assembles it
 # by neither (conf_match() in mdadm's config.c). The other way round it would find none, and start

@@ -335,6 +335,42 @@ ARRAY /dev/md/other UUID=$OTHER" ]] || fail "$(<"$FILE")"
 	[[ $(<"$FILE") == "ARRAY /dev/md0 UUID=$UUID" && -z $(ls "$R/etc/mdadm/mdadm.conf.d") ]]
 }
 
+@test "the claim of the array that / is on stays as it is when the configuration has lost ROOT=yes" {
+	local claim=$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf conf=$R/etc/ramraid/data.conf
+	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\nROOT=yes\n' "$UUID" >"$conf"
+	claim() { run "$PROJECT/bin/ramraid" claim --no-initramfs "$@"; }
+	claim
+	[[ $(grep ^ARRAY "$claim") == 'ARRAY /dev/md/data '* ]]
+	sed -i /ROOT/d "$conf"
+	before
+	# It does not run, so nothing but the claim tells. The package's scripts go on.
+	claim
+	assert_success
+	assert_output -p 'its claim stays as it is, because / is on this array'
+	assert_output -p "Write ROOT=yes in $conf, then: ramraid claim data"
+	claim data
+	assert_failure 1
+	as_before
+	# It runs, and / is on it, whether it is claimed or not.
+	fake_disk md127 1000000
+	mkdir -p "$R/dev/md"
+	ln -s ../md127 "$R/dev/md/data"
+	echo 9:127 >"$R/sys/class/block/md127/dev"
+	echo '1 0 9:127 / / rw - ext4 /dev/md127 rw' >"$R/proc/1/mountinfo"
+	claim
+	as_before
+	rm "$claim"
+	claim
+	assert_output -p 'because / is on this array'
+	[[ ! -e $claim ]]
+	cp "$R/before/mdadm/mdadm.conf.d/ramraid-data.conf" "$claim"
+	# It runs, and / is elsewhere: that was meant.
+	echo '1 0 8:1 / / rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"
+	claim
+	assert_success
+	[[ $(grep ^ARRAY "$claim") == 'ARRAY <ignore> '* ]] || fail "$(<"$claim")"
+}
+
 @test "ramraid claim takes one array or all; --remove needs a name or --all" {
 	local file
 	printf 'UUID=%s\nMEMBER=/dev/disk/by-id/ata-A\n' "$UUID" >"$R/etc/ramraid/data.conf"

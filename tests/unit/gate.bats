@@ -262,6 +262,17 @@ failed() { fail "$(grep -r . "$OUT")"; }
 	echo 'MEMBRE=/dev/x' >>"$R/etc/ramraid/data.conf"
 	generate 2>/dev/null || :
 	not grep -rq Requires=ramraid "$OUT"
+	# The claim says it where the configuration does not, or can't be read.
+	mkdir -p "$R/etc/mdadm/mdadm.conf.d"
+	(libraries && claim_text "$(sed -n s/^UUID=//p "$R/etc/ramraid/data.conf")" data) \
+		>"$R/etc/mdadm/mdadm.conf.d/ramraid-data.conf"
+	for change in s/ROOT=/ROOOT=/ /ROOOT=/d /MEMBRE=/d 's/$/\r/'; do
+		rm -r "${OUT:?}"/*
+		sed -i "$change" "$R/etc/ramraid/data.conf"
+		generate 2>/dev/null || :
+		grep -qx Wants=ramraid@data.service "$OUT/a.mount.d/50-ramraid-data.conf"
+		not grep -rq Requires=ramraid "$OUT"
+	done
 }
 
 @test "what was made on a running array and is not recorded yet counts, but not from a reused device number" {
