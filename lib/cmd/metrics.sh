@@ -91,18 +91,15 @@ cmd_metrics_as_() {
 }
 
 cmd_metrics_array() { # NAME
-	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN='' NODE
+	local RAM_PROVIDER RAM_NODE RAM_BYTES RAM_TAKEN=''
 	# A name that can't be an array's belongs to no array, and may not be fit to be printed.
 	conf_name_ok "$1" && summary_array "$1" || return 0
 	F[ram.bytes]='' F[ram.taken]=''
 	ramdisk_note_read "$1"
-	if [[ $STATUS_WORD == misconfigured ]]; then
-		[[ -z $RAM_NODE ]] || ! disk_find "/dev/md/$1" ||
-			summary_members "$NODE" "$RAM_NODE"
-	else
+	[[ $STATUS_WORD == misconfigured ]] || {
 		summary_past
 		((RAM_BYTES == 0)) || F[ram.bytes]=$RAM_BYTES
 		! ramdisk_memory_taken "${RAM_NODE:-none}" || F[ram.taken]=$RAM_TAKEN
-	fi
+	}
 	metrics_add "$STATUS_WORD"
 }

@@ -53,9 +53,16 @@ conf_need_started() {
 started with"
 	}
 	CONF_TOLD="${CONF_ERRORS[*]-}+"
+	conf_need_kept "$1" || die "$1: $RUN/$1.started is damaged"
+}
+
+# conf_need_kept NAME: loads what conf_need_keep has remembered. Returns 1 when there is nothing, or
+# when it is damaged.
+conf_need_kept() {
+	[[ -r $RUN/$1.started ]] || return 1
 	conf_defaults || : # said at the start
 	CONF[HOTPLUG]=no   # "ramraid hotplug" leaves one alone that has errors
 	CONF_ERRORS=()
 	conf_read "$RUN/$1.started" array
-	((${#CONF_ERRORS[@]} == 0)) || die "$1: $RUN/$1.started is damaged"
+	((${#CONF_ERRORS[@]} == 0))
 }

@@ -4,7 +4,8 @@
 # observe/facts.sh.
 # shellcheck shell=bash
 
-need config/conf core/lock core/log core/paths decide/health notes/adopted notes/ram-out
+need config/conf config/conf-need core/lock core/log core/paths decide/health notes/adopted
+need notes/claim notes/ram-out
 need notes/removals notes/watched observe/facts world/md-state
 
 declare -gA F # the facts: decide/facts.list
@@ -62,12 +63,10 @@ summary_leaving_() { # NAME
 # which returned CODE.
 summary_conf_() {
 	local i
-	(($2 == 0)) || {
-		F=([name]=$1 [array.link]=no)
-		[[ ! -e $DEV/md/$1 ]] || F[array.link]=yes
-	}
+	(($2 == 0)) || F=()
 	for i in "${!CONF_ERRORS[@]}"; do F[conf.error.$i]=${CONF_ERRORS[i]}; done
 	for i in "${!CONF_WARNINGS[@]}"; do F[conf.warning.$i]=${CONF_WARNINGS[i]}; done
+	(($2 == 0)) || summary_misconfigured "$1"
 }
 
 # summary_word: sets STATUS_WORD to one of the words in report/states.sh, from the facts alone.
@@ -96,11 +95,30 @@ summary_is_all() {
 		${F[array.known]-} == @(|yes) ]]
 }
 
-# summary_members MD RAM_NODE: sets the facts that health_only_copy uses, for an array whose
-# configuration has errors, so that no disk leg of it is known by name.
-summary_members() {
+# summary_misconfigured NAME: sets the facts that health_only_copy uses, and what belongs to them,
+# for an array whose configuration has errors, so that no disk leg of it is known by name. A stop
+# goes by what the array was started with: for that, it loads CONF. After conf_load, whose errors
+# are gone then.
+summary_misconfigured() {
+	local RAM_PROVIDER RAM_NODE RAM_BYTES NODE
+	F[name]=$1 F[members]=0 F[conf.root]=no F[array.link]=no F[array.md]='' F[ram.state]=none
+	F[array.state]=absent F[array.unconfigured]='' F[disks.lack]=''
+	F[rescue.why_not]='' F[rescue.tight]=''
+	! claim_is_of_root "$1" || F[conf.root]=yes
+	[[ -e $DEV/md/$1 ]] || return 0
+	F[array.link]=yes
+	need world/disk-find world/ramdisk-note
+	disk_find "/dev/md/$1" || return 0
+	F[array.md]=$NODE
+	ramdisk_note_read "$1"
+	[[ -z $RAM_NODE ]] || summary_members_ "$NODE" "$RAM_NODE"
+	health_only_copy && conf_need_kept "$1" || return 0
+	need observe/rescue-place
+	rescue_place_look
+}
+
+summary_members_() { # MD RAM_NODE
 	local ARRAY_STATE READAUTO LEGS line
-	F[members]=0 F[array.unconfigured]='' F[disks.lack]='' F[ram.state]=none
 	md_state "$1"
 	F[array.state]=$ARRAY_STATE
 	md_state_members "$1"

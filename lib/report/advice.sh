@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need core/paths core/text decide/action decide/health decide/leg decide/not-ours decide/readd
-need decide/rescue-way
+need decide/rescue-way report/advice-alarm
 
 declare -gA F # the facts: decide/facts.list
 
@@ -22,6 +22,7 @@ advice() {
 		[[ ${F[array.link]} == no ]] ||
 			ADVICE_IMPACT="/dev/md/${F[name]} keeps running, but with this \
 configuration the next boot does not start it"
+		! health_only_copy || advice_alarm_only_copy
 		ADVICE_ACTION="fix that, then: $(advice_mended "${F[name]}" "${F[array.link]}")"
 		return
 	fi
@@ -32,8 +33,8 @@ configuration the next boot does not start it"
 	"advice_${1//-/_}_"
 	[[ -z $refused ]] || advice_refused_
 	[[ -z ${F[rescue.image]} ]] || advice_restore_
-	! health_only_copy || advice_only_copy_
-	! health_ramdisk_alone || advice_ramdisk_alone_
+	! health_only_copy || advice_alarm_only_copy
+	! health_ramdisk_alone || advice_alarm_ramdisk
 }
 
 # "restore" stops by itself what is only half assembled.
@@ -327,34 +328,3 @@ on it can be mounted"
 }
 
 advice_broken_() { ADVICE_IMPACT='every write fails'; }
-
-advice_only_copy_() {
-	local only="is in memory only: a power cut loses it, a shutdown saves it if it can \
-(SHUTDOWN in ramraid-concepts(7))"
-	[[ ${F[array.state]} == @(active|broken) ]] || return 0
-	ADVICE_ALARM='THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
-	[[ -z ${F[rescue.tight]} ]] || only+="; that may not fit: ${F[rescue.tight]}"
-	[[ -z ${F[rescue.why_not]} ]] || {
-		ADVICE_ALARM+=', and do NOT reboot'
-		only="is in memory only: a power cut loses it, and so does a shutdown, which can't \
-save it (${F[rescue.why_not]})"
-	}
-	ADVICE_IMPACT="what is written $only"
-	[[ ${F[array.state]} == broken ]] || return 0
-	ADVICE_IMPACT="every write fails; what was written last $only"
-	ADVICE_ACTION=$(rescue_way_broken)
-	ADVICE_WHY=${ADVICE_WHY%": $ADVICE_ACTION"}
-}
-
-# Something else has stopped the array, and may have started it without the ramdisk.
-advice_ramdisk_alone_() {
-	local stop='' without=''
-	[[ -z ${F[array.md]} ]] || stop="mdadm --stop /dev/${F[array.md]}; "
-	[[ ${F[array.state]} != active ]] ||
-		without="; what is written to ${F[array.md]} now is not in it"
-	ADVICE_ALARM="THE RAMDISK ${F[ram.node]} HAS THE ONLY GOOD COPY: do not cut the power"
-	ADVICE_IMPACT="what was written last is in that ramdisk only, which is in no array: a \
-power cut loses it$without"
-	ADVICE_ACTION="to go on with the ramdisk: ${stop}mdadm --assemble --run /dev/md/${F[name]} \
-/dev/${F[ram.node]}; ramraid start ${F[name]}"
-}

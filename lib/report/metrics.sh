@@ -75,7 +75,7 @@ metrics_one_of() {
 }
 
 # metrics_add STATUS-WORD: adds the samples of one array. If its configuration has errors, nothing
-# is known, except perhaps that its RAM leg is the only good copy (summary_members).
+# is known, except perhaps that its RAM leg is the only good copy (summary_misconfigured).
 metrics_add() {
 	local array=(array "${F[name]}") i good=0 legs=${F[members]-0} alone=0
 	[[ ${F[array.state]-} != @(active|broken) ]] || ! health_only_copy || alone=1

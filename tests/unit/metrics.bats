@@ -146,7 +146,26 @@ parsed() { perl "$BATS_TEST_DIRNAME/metrics.pl" <<<"${SHOWN%$'\n'}"; }
 	echo nonsense >"$R/etc/ramraid/bad.conf"
 	says() { SHOWN=$("$PROJECT/bin/ramraid" metrics)$'\n' && parsed | grep -F only_good_copy; }
 	[[ $(says) == 'ramraid_only_good_copy_in_ram{array="bad"} 1' ]] || fail "$(says)"
+	# And a person is told; by what the array was started with, whether a shutdown saves it.
+	run "$PROJECT/bin/ramraid" status bad
+	assert_failure 1
+	assert_line 'bad: misconfigured (/dev/md127)'
+	assert_line '  THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
+	assert_line -p '  action: fix that, then: '
+	[[ $("$PROJECT/bin/ramraid" status --json bad |
+		jq -c '.arrays[0].only_good_copy_in_ram') == true ]]
+	printf '%s\n' "UUID=11111111-2222-3333-4444-555555555555" MEMBER=/dev/disk/by-id/ata-A RESCUE=none >"$R/run/ramraid/bad.started"
+	run "$PROJECT/bin/ramraid" status bad
+	assert_line '  THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power, and do NOT reboot'
+	assert_line -p '(RESCUE=none)'
+	run "$PROJECT/bin/ramraid" check bad
+	assert_line -p 'problem configuration: '
+	assert_line -p 'problem only-copy: '
+	assert_line -p 'do NOT reboot before that'
+	rm "$R/run/ramraid/bad.started"
 	echo broken >"$md/array_state"
+	run "$PROJECT/bin/ramraid" status bad
+	assert_line '  THE RAM LEG IS THE ONLY GOOD COPY: do not cut the power'
 	[[ $(says) == 'ramraid_only_good_copy_in_ram{array="bad"} 1' ]]
 	# Otherwise it is not known: a disk in sync may lack blocks.
 	echo in_sync,write_mostly >"$md/dev-sda1/state"

@@ -5,7 +5,8 @@
 # shellcheck shell=bash
 
 need cmd/check/dependents cmd/check/findings cmd/check/legs cmd/check/machine cmd/check/next-boot
-need cmd/check/running config/conf core/paths observe/before-look observe/facts
+need cmd/check/only-copy cmd/check/running config/conf core/paths decide/health observe/before-look
+need observe/facts observe/summary
 
 declare -gA F # the facts: decide/facts.list
 
@@ -15,6 +16,8 @@ check_array() {
 	local CHECK_ARRAY=$1
 	conf_load "$1" || {
 		findings_configuration
+		summary_misconfigured "$1"
+		[[ ${F[array.state]} != @(active|broken) ]] || ! health_only_copy || check_only_copy
 		return 0
 	}
 	if [[ -n ${2-} ]]; then
