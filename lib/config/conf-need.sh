@@ -33,6 +33,7 @@ conf_need_keep() {
 	act_put "$RUN/$1.started" "UUID=${CONF[UUID]}" "RAM=${CONF[RAM]}" \
 		"RESCUE=${CONF[RESCUE]}" \
 		"NOTIFY=${CONF[NOTIFY]}" "WITNESS_COPY=${CONF[WITNESS_COPY]}" \
+		"MEMORY_FLOOR=${CONF[MEMORY_FLOOR]}" \
 		"${MEMBERS[@]/#/MEMBER=}"
 }
 

@@ -315,6 +315,24 @@ systemctl stop --no-block ramraid-memory@data.service' ]] || fail "$(calls)"
 	assert_output -p 'nothing to watch'
 }
 
+@test "the watch of memory that begins anew while the configuration is broken goes by that of the start" {
+	mem 600
+	echo MEMORY_FLOOR=300M >>"$R/etc/ramraid/data.conf"
+	conf_need data
+	conf_need_keep data
+	echo nonsense >>"$R/etc/ramraid/data.conf"
+	memory_floor_begin() { echo "floor $MEMORY_FLOOR"; }
+	cmd_memory_runs() { return 1; }
+	run cmd_memory data
+	assert_success
+	assert_line "floor $((300 * 1024 * 1024))"
+	# Nothing to go by: systemd does not run it again and again.
+	rm "$R/run/ramraid/data.started"
+	run cmd_memory data
+	assert_failure 2
+	grep -qx RestartPreventExitStatus=2 "$PROJECT/units/ramraid-memory@.service"
+}
+
 @test "the watch of memory ends with the array, or when ramraid no longer looks after that" {
 	watched 512M
 	cmd_memory_runs data

@@ -19,7 +19,7 @@ MEMORY_FLOOR is set.'
 cmd_memory() {
 	cli_parse "$MEMORY_USAGE" '' "$@"
 	cli_one_name "$MEMORY_USAGE"
-	conf_need "$NAME"
+	conf_need_started "$NAME"
 	cli_root
 	paths_run
 	if memory_floor_is_off "${CONF[MEMORY_FLOOR]}" || [[ ${CONF[RAM]} == @(none|/*) ]]; then
