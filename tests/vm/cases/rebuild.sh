@@ -121,9 +121,15 @@ measure() { # ENGINE LEGS LABEL
 		echo "rate $(cat /run/rate.* |
 			awk "{ sum += \$1 / \$2 / 1e6 } END { printf \"%.1f\", sum }")"
 		rm /run/rate.*
-		free_() {
-			echo 3 >/proc/sys/vm/drop_caches
-			sed -n "s/^MemFree: *\([0-9]*\) kB/\1/p" /proc/meminfo
+		free_() { # once nothing else takes or frees memory, as it does after a boot
+			local now was=0
+			for i in $(seq 30); do
+				sync; echo 3 >/proc/sys/vm/drop_caches
+				now=$(sed -n "s/^MemFree: *\([0-9]*\) kB/\1/p" /proc/meminfo)
+				[ $((now - was)) -ge 1000 ] || [ $((was - now)) -ge 1000 ] || break
+				was=$now; sleep 1
+			done
+			echo $now
 		}
 		before=$(free_); since=$(date +%s.%N)
 		systemctl start ramraid@data
