@@ -157,12 +157,12 @@ The other lines are those of $file." \
 dropins_unit_put_() { # FILE NAME
 	# The system runs from the array, whatever the unit says to it. Where the configuration has
 	# errors, or has lost its ROOT=yes, the claim still says so.
-	[[ ${CONF[ROOT]-no} != yes ]] && ! claim_is_of_root "$2" || {
+	if [[ ${CONF[ROOT]-no} == yes ]] || claim_is_of_root "$2"; then
 		act_put "$1" "# It is on the array $2, from which the system runs. Wants, because \
 the unit may fail although the array is there." \
 			'[Unit]' "Wants=ramraid@$2.service" "After=ramraid@$2.service"
 		return
-	}
+	fi
 	act_put "$1" "# It is on the array $2. Requires, \
 because without the array it can only wait in vain; whether a missing RAM leg lets" \
 		"# it start is decided by WAIT and ON_TIMEOUT: \

@@ -31,6 +31,8 @@ readonly tools='
 	'
 
 steps() {
+	local folder=/var/lib/ramraid
+	short || folder=/var/keep/images
 	boot
 	guest 'sed -i "s/ext4 defaults/ext4 nofail/" /etc/fstab; systemctl daemon-reload'
 	check 'its unit is not up, and the array runs' '
@@ -194,7 +196,7 @@ stopped; its record did not say so yet"
 		}
 		not="do NOT reboot" reload="systemctl daemon-reload"
 		says "ONLY GOOD COPY" "$not"
-		conf MEMBER_TIMEOUT=3s RESCUE=/var/keep/images
+		conf MEMBER_TIMEOUT=3s RESCUE='"$folder"'
 		says "$not.*(/var/keep/images does not exist: mkdir -p /var/keep/images; $reload)"
 		mkdir -p /var/keep/images
 		says "$not.*(systemd does not yet let the .* write to /var/keep/images: $reload)"
@@ -204,7 +206,7 @@ stopped; its record did not say so yet"
 	check 'no disk came back: the shutdown has saved the RAM leg to a file, and the next start refuses the disks' '
 		cat /etc/ramraid/state/data.rescue
 		image=$(sed -n s/^image=//p /etc/ramraid/state/data.rescue); ls -ls "$image"
-		test ${image%/rescue-*} = '$(short && echo /var/lib/ramraid || echo /var/keep/images)'/data
+		test ${image%/rescue-*} = '"$folder"'/data
 		echo "$image" >/root/image-name
 		fails findmnt /srv/data; fails grep "^md" /proc/mdstat
 		systemctl is-active multi-user.target
