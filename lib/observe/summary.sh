@@ -4,8 +4,7 @@
 # observe/facts.sh.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/lock core/log core/paths decide/health notes/adopted
-need notes/claim notes/ram-out
+need config/conf core/lock core/log core/paths decide/health notes/adopted notes/ram-out
 need notes/removals notes/watched observe/facts world/md-state
 
 declare -gA F # the facts: decide/facts.list
@@ -101,6 +100,7 @@ summary_is_all() {
 # are gone then.
 summary_misconfigured() {
 	local RAM_PROVIDER RAM_NODE RAM_BYTES NODE
+	need config/conf-need notes/claim
 	F[name]=$1 F[members]=0 F[conf.root]=no F[array.link]=no F[array.md]='' F[ram.state]=none
 	F[array.state]=absent F[array.unconfigured]='' F[disks.lack]=''
 	F[rescue.why_not]='' F[rescue.tight]=''
