@@ -9,7 +9,8 @@ need observe/before-look observe/complete-legs observe/facts observe/foreign-sta
 need observe/outside world/md-state world/superblock
 
 declare -gA F # the facts: decide/facts.list
-readonly WITNESS_UPDATE_TRIES=10 # a start and a mend write the record many times within seconds
+# A start and a mend write the record many times within seconds.
+readonly WITNESS_UPDATE_TRIES=10
 
 # witness_update_free_slot: called before md gives a disk a free slot, which may be the one that the
 # RAM leg had, and the last free one.
