@@ -1545,8 +1545,33 @@ data"
 	echo ': >"$BATS_TEST_TMPDIR/run"' >"$BATS_TEST_TMPDIR/env"
 	env "BASH_ENV=$BATS_TEST_TMPDIR/env" 'BASH_FUNC_source%%=() { : >"$BATS_TEST_TMPDIR/run"; }' \
 		'BASH_FUNC_need%%=() { : >"$BATS_TEST_TMPDIR/run"; }' LOADED=yes F=x CONF=y \
-		DM_VG_NAME=md DM_LV_NAME=data "$PROJECT/lib/impostor" dm-3
+		"$PROJECT/lib/impostor" dm-3 md data
 	[[ ! -e $BATS_TEST_TMPDIR/run ]]
+}
+
+@test "no program that root runs reads files that a BASH_SOURCE of the environment chooses" {
+	local program evil=$BATS_TEST_TMPDIR/evil
+	mkdir -p "$evil"/{core,lib/core,bin}
+	echo ': >"$RAN"; exit 1' | tee "$evil"/core/{load,environment}.sh "$evil/lib/core/load.sh" \
+		>"$evil/lib/core/environment.sh"
+	export RAN=$BATS_TEST_TMPDIR/run
+	for program in lib/impostor bin/ramraid units/ramraid-generator; do
+		(
+			unset RAMRAID_ROOT
+			env "BASH_SOURCE=$evil/bin/x" "$PROJECT/$program" --help
+			env "BASH_SOURCE=$evil/x" "$PROJECT/$program" --help
+		) >/dev/null 2>&1 || :
+		[[ ! -e $RAN ]] || fail "$program"
+	done
+	# It does what it does without the variable.
+	env "BASH_SOURCE=$evil/x" "$PROJECT/lib/impostor" dm-3 md data
+	not env "BASH_SOURCE=$evil/x" "$PROJECT/lib/impostor" dm-3 md music
+	[[ $(env BASH_SOURCE=x "$PROJECT/bin/ramraid" --version) == "ramraid "* ]]
+	# udev passes nothing on.
+	[[ ! -e $PROJECT/udev ]] ||
+		[[ $(grep -c '^PROGRAM=="/usr/bin/env -i /usr/lib/ramraid/impostor %k[" ]' \
+			"$PROJECT/udev/65-ramraid.rules") == 2 &&
+			$(grep -c 'PROGRAM\|IMPORT' "$PROJECT/udev/65-ramraid.rules") == 2 ]]
 }
 
 @test "an array is not left to md alone if md may start something else in its place" {
@@ -1647,7 +1672,7 @@ Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 }
 
 @test "a volume of a group called md that would get the link of an array of ours, or of a partition, is an impostor" {
-	volume() { DM_VG_NAME=$1 DM_LV_NAME=$2 "$PROJECT/lib/impostor" dm-3; }
+	volume() { "$PROJECT/lib/impostor" dm-3 "$@"; }
 	[[ -z $(volume md data) ]]
 	volume md data
 	not volume vg data
@@ -1658,8 +1683,10 @@ Array UUID : ${uuid:0:8}:${uuid:8:8}:${uuid:16:8}:${uuid:24:8}"
 	volume md data1
 	volume md data-part1
 	not volume md dataset
-	DM_VG_NAME=md DM_LV_NAME='' not "$PROJECT/lib/impostor" dm-3
-	DM_VG_NAME=md DM_LV_NAME=data not "$PROJECT/lib/impostor" sda
+	not volume md
+	not "$PROJECT/lib/impostor" sda md data
+	# LVM makes no such name.
+	volume md music x
 }
 
 @test "a volume that is an impostor keeps the links of its own names, and no other" {

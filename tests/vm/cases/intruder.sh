@@ -114,20 +114,22 @@ my $sum = 0; $sum += $_ for unpack("V" . ((256 + 2 * unpack("V", substr $s, 220,
 substr($s, 216, 4) = pack "V", (($sum & 0xffffffff) + ($sum >> 32)) & 0xffffffff;
 seek $f, 4096, 0; print $f $s; close $f or die;
 EOT
-		printf "touch /run/pwned\n" >/p; chmod 755 /p
+		mkdir -p /e/core
+		printf "touch /run/pwned\n" | tee /e/core/load.sh >/e/core/environment.sh
 		systemctl stop srv-data.mount; systemctl stop ramraid@data
-		mdadm --stop /dev/$(evil); perl /root/rename.pl $(node C) "any:data^BASH_ENV=/p^X_Y=1"
+		mdadm --stop /dev/$(evil); perl /root/rename.pl $(node C) "any:data^BASH_SOURCE=/e/x^X_Y=1"
 		sync; mdadm --examine $(node C) | cat -A | grep -a Name; gone C; back C
 		cat /proc/mdstat; ls -l /dev/md /dev/disk/by-id/md-* || :
 		# mdadm and udev let it set what it likes.
 		udevadm info --query=property /dev/$(evil) | tee /root/out; grep -x X_Y=1 /root/out
-		fails grep BASH_ENV /root/out
+		fails grep BASH_SOURCE /root/out
 		test ! -e /run/pwned; test ! -e /dev/md/data; ls /dev/disk/by-id/md-uuid-*
 		fails ls /dev/disk/by-id/md-name-any:data
 		ls -l /dev/disk/by-id/md-uuid-* | grep $(evil)
 		# Its program alone, with what udev would have given it.
-		fails env BASH_ENV=/p "BASH_FUNC_need%%=() { touch /run/pwned; }" DM_VG_NAME=vg \
-			/usr/lib/ramraid/impostor dm-0
+		fails env BASH_ENV=/e/core/load.sh BASH_SOURCE=/e/x \
+			"BASH_FUNC_need%%=() { touch /run/pwned; }" \
+			/usr/lib/ramraid/impostor dm-0 vg data
 		test ! -e /run/pwned
 		mdadm --stop /dev/$(evil); perl /root/rename.pl $(node C) any:data; gone C; back C
 		ramraid start data; systemctl start local-fs.target; whole
