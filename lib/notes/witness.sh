@@ -34,7 +34,7 @@ readonly WITNESS_SEEN=384
 # that the record on the root file system names, whatever a copy says.
 # Where there is a second copy (notes/witness-copy.sh), the one with the later generation counts:
 # WITNESS_COUNTS is own or copy, and WITNESS_SPLIT is yes when the two differ. Generations of two
-# lives can't be compared: then neither vouches for a leg.
+# lives can't be compared: then neither vouches for a leg. Nor does a copy alone.
 witness_read() {
 	local -A own=()
 	local key why code=0 code_of_copy=0
@@ -56,6 +56,10 @@ witness_read() {
 	if ((${WITNESS[generation]-0} > ${own[generation]-0})); then
 		WITNESS_COUNTS=copy
 		witness_doubt_ seen doubted
+		[[ -n ${own[uuid]-} || $code_of_copy != 0 || -z ${WITNESS[legs]} ]] || {
+			witness_of_copy_alone_
+			return 1
+		}
 		return "$code_of_copy"
 	fi
 	WITNESS=() WITNESS_WHY=$why
@@ -109,6 +113,16 @@ witness_doubt_() {
 		done
 	done
 	WITNESS[seen]=$seen WITNESS[doubted]=$doubted
+}
+
+# witness_of_copy_alone_: makes the copy in WITNESS void, because there is no record beside it: that
+# may have been deleted, or have moved on, while the copy was out of sight. So a copy alone can keep
+# a disk from being started, but vouches for none.
+witness_of_copy_alone_() {
+	WITNESS[void]=1 WITNESS[was]=${WITNESS[legs]}
+	WITNESS_WHY="there is only its second copy, $WITNESS_COPY, which may be older"
+	unset -v 'WITNESS[legs]' 'WITNESS[events]' 'WITNESS[filled]' 'WITNESS[ram_slot]' \
+		'WITNESS[ram_number]'
 }
 
 # witness_of_two_lives_ CODE-OF-OWN CODE-OF-COPY: makes one void record of the caller's own and the

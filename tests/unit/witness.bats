@@ -524,13 +524,18 @@ mounts() {
 	cp "$BATS_TEST_TMPDIR/old" "$W"
 	witness_read data "$ID"
 	[[ ${WITNESS[legs]} == "$A" && ${WITNESS[events]} == 110 && $WITNESS_COUNTS == copy ]]
-	# ... to one without any; or it is damaged; or about another array.
+	# ... to one without any; or it is damaged. Then the copy alone vouches for nothing.
 	rm "$W"
-	witness_read data "$ID"
-	[[ ${WITNESS[legs]} == "$A" ]]
+	only_copy() {
+		not witness_read data "$ID"
+		[[ $WITNESS_WHY == "there is only its second copy, $C, which may be older" &&
+			-z ${WITNESS[legs]+set}${WITNESS[events]+set} && ${WITNESS[was]} == "$A" &&
+			${WITNESS[void]}:${WITNESS[generation]}:$WITNESS_COUNTS == 1:2:copy ]] ||
+			fail "$WITNESS_WHY" "$(declare -p WITNESS)"
+	}
+	only_copy
 	echo nonsense >"$W"
-	witness_read data "$ID"
-	[[ ${WITNESS[legs]} == "$A" ]]
+	only_copy
 	# What is the same as it is then, is written all the same: both agree again.
 	put 110 0 "$A"
 	cmp "$W" "$C"
@@ -550,6 +555,28 @@ mounts() {
 	put 110 0 "$A"
 	cmp "$W" "$C"
 	[[ $(stat -c %i "$W") == "$before" ]]
+}
+
+@test "the second copy: one that was away while the record was deleted, or the array released, vouches for no leg" {
+	mounts '8:2 /boot ext4 rw'
+	put 100 0 "$A" "$B"
+	# /boot is unmounted, and a leg leaves while nothing can be written but a file be deleted.
+	mounts
+	witness_read data "$ID"
+	witness_forget data 2>/dev/null
+	[[ ! -e $W && -e $C ]]
+	mounts '8:2 /boot ext4 rw'
+	not witness_read data "$ID"
+	[[ -z ${WITNESS[legs]-} ]]
+	# The next record is later than the copy.
+	put 150 0 "$A"
+	cmp "$W" "$C"
+	grep -qx generation=2 "$W"
+	# But if it says that only the RAM leg was good, it counts alone as well.
+	put 160 0
+	rm "$W"
+	witness_read data "$ID"
+	[[ ${WITNESS[legs]-none}:${WITNESS[events]} == :160 ]]
 }
 
 @test "the second copy: if the record was begun anew while it was away, neither vouches for a leg" {
@@ -941,7 +968,7 @@ sync -- ${C%/*}" ]] || fail "$(calls)"
 	((SECONDS - began < 8)) || fail "$((SECONDS - began)) s"
 	unset -f head
 	answers
-	witness_read data "$ID"
+	not witness_read data "$ID"
 	[[ $WITNESS_COUNTS == copy && ${WITNESS[generation]} == 2 ]]
 	# Writing it.
 	put 110 0 "$A"
