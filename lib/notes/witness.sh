@@ -9,7 +9,7 @@
 # shellcheck shell=bash
 
 need config/conf core/act core/lock core/log core/paths core/trust notes/witness-copy
-need notes/witness-text
+need notes/witness-merge notes/witness-text
 
 declare -gA CONF # of config/conf.sh
 declare -gA WITNESS=()
@@ -49,15 +49,15 @@ witness_read() {
 	((${WITNESS[generation]-0} <= WITNESS_GENERATIONS)) ||
 		witness_text_none "$WITNESS_COPY is damaged" || code_of_copy=$?
 	[[ ${WITNESS[generation]-0} == "${own[generation]-0}" ]] || WITNESS_SPLIT=yes
-	if witness_is_of_another_life_; then
-		witness_of_two_lives_ "$code" "$code_of_copy" || return
+	if witness_merge_is_of_another_life; then
+		witness_merge_two_lives "$code" "$code_of_copy" || return
 		return 0
 	fi
 	if ((${WITNESS[generation]-0} > ${own[generation]-0})); then
 		WITNESS_COUNTS=copy
-		witness_doubt_ seen doubted
+		witness_merge_doubt seen doubted
 		[[ -n ${own[uuid]-} || $code_of_copy != 0 || -z ${WITNESS[legs]} ]] || {
-			witness_of_copy_alone_
+			witness_merge_copy_alone
 			return 1
 		}
 		return "$code_of_copy"
@@ -88,71 +88,6 @@ witness_known_() {
 		[[ " ${WITNESS[doubted]-} $WITNESS_KNOWN " == *" $leg "* ]] ||
 			WITNESS_KNOWN+=${WITNESS_KNOWN:+ }$leg
 	done
-}
-
-# witness_is_of_another_life_: does the copy in WITNESS have nothing to do with the caller's own
-# record? A copy without a life may be from an earlier version, but not if it is the later one.
-witness_is_of_another_life_() {
-	[[ -n ${own[life]-} && ${own[life]} != "${WITNESS[life]-}" ]] &&
-		{ [[ -n ${WITNESS[life]-} ]] || ((${WITNESS[generation]-0} > own[generation])); }
-}
-
-# witness_doubt_ KEY…: sets seen and doubted of the copy in WITNESS. Anybody who can put a file
-# there can name any disk in it. So a leg that the copy has under these keys is remembered, but is
-# doubted unless the caller's own record knows it.
-witness_doubt_() {
-	local leg key seen=${own[seen]-} doubted=${own[doubted]-}
-	for key; do
-		for leg in ${WITNESS[$key]-}; do
-			[[ " $seen $doubted " != *" $leg "* ]] || continue
-			if [[ " $WITNESS_KNOWN " == *" $leg "* ]]; then
-				seen+=${seen:+ }$leg
-			else
-				doubted+=${doubted:+ }$leg
-			fi
-		done
-	done
-	WITNESS[seen]=$seen WITNESS[doubted]=$doubted
-}
-
-# witness_of_copy_alone_: makes the copy in WITNESS void, because there is no record beside it: that
-# may have been deleted, or have moved on, while the copy was out of sight. So a copy alone can keep
-# a disk from being started, but vouches for none.
-witness_of_copy_alone_() {
-	WITNESS[void]=1 WITNESS[was]=${WITNESS[legs]}
-	WITNESS_WHY="there is only its second copy, $WITNESS_COPY, which may be older"
-	unset -v 'WITNESS[legs]' 'WITNESS[events]' 'WITNESS[filled]' 'WITNESS[ram_slot]' \
-		'WITNESS[ram_number]'
-}
-
-# witness_of_two_lives_ CODE-OF-OWN CODE-OF-COPY: makes one void record of the caller's own and the
-# copy in WITNESS: one of them was begun while the other was out of sight, and it is not known which
-# was written last. But if one says that only the RAM leg was good, that stays (witness_void); if
-# the copy says so, only its event count is kept, from which nothing is started.
-witness_of_two_lives_() {
-	local key events=''
-	WITNESS_SPLIT=yes
-	(($2 != 0)) || [[ -n ${WITNESS[legs]} ]] || events=${WITNESS[events]}
-	witness_doubt_ seen doubted legs was left
-	# A leg that was given up in either record stays given up.
-	own[given]="${own[given]-}${WITNESS[given]:+ ${WITNESS[given]}}"
-	own[given]=${own[given]# } own[seen]=${WITNESS[seen]} own[doubted]=${WITNESS[doubted]}
-	if (($1 == 0)) && [[ -z ${own[legs]} ]]; then
-		WITNESS=()
-		for key in "${!own[@]}"; do WITNESS[$key]=${own[$key]}; done
-		return 0
-	fi
-	WITNESS=([uuid]=${own[uuid]} [generation]=${own[generation]} [life]=${own[life]}
-		[left]=${own[left]-} [given]=${own[given]} [seen]=${own[seen]}
-		[doubted]=${own[doubted]})
-	[[ -z $events ]] || {
-		WITNESS_COUNTS=copy
-		WITNESS[legs]='' WITNESS[events]=$events
-		return 0
-	}
-	WITNESS[void]=${own[void]:-1} WITNESS[was]=${own[legs]:-${own[was]-}}
-	WITNESS_WHY="its two copies are unrelated: one was begun while the other could not be seen"
-	return 1
 }
 
 # witness_write NAME UUID GENERATION EVENTS RAM_SLOT[:RAM_NUMBER] FILLED ALSO GIVE_UP [LEG…]
