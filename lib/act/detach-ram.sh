@@ -2,11 +2,11 @@
 # all data.
 # shellcheck shell=bash
 
-need act/block-size act/copy act/loop act/rescue act/rescue-beside act/rescue-write act/transitions
-need act/witness-update config/conf core/act core/clock core/log core/paths core/quantity core/text
-need decide/action decide/health decide/ram-device notes/legs-seen notes/watched observe/before-look
-need observe/facts observe/rescue-place world/md world/md-format world/ramdisk world/superblock
-need world/systemd
+need act/block-size act/copy act/loop act/loop-act act/rescue act/rescue-beside act/rescue-write
+need act/transitions act/witness-update config/conf core/act core/clock core/log core/paths
+need core/quantity core/text decide/action decide/health decide/ram-device notes/legs-seen
+need notes/watched observe/before-look observe/facts observe/rescue-place world/md world/md-format
+need world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -227,7 +227,7 @@ $WHY ($(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array
 detach_ram_act_() {
 	local code=0
 	loop_act || code=$?
-	((code == 0)) || loop_failed "$code"
+	((code == 0)) || loop_act_failed "$code"
 	[[ $ACTION != @(readd|add-leg) ]] ||
 		detach_ram_count_ "$ACTION.${ARGUMENTS[0]}" "${F[leg.${ARGUMENTS[0]}.dev]}"
 }

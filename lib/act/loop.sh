@@ -2,8 +2,8 @@
 # a crash at any step, the loop starts from the beginning.
 # shellcheck shell=bash
 
-need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/ram-leg act/rescue
-need act/rescue-beside act/transitions act/whole-since act/witness-update config/conf
+need act/block-size act/copy act/disk-legs act/first-look act/hotplug act/loop-act act/ram-leg
+need act/rescue act/rescue-beside act/transitions act/whole-since act/witness-update config/conf
 need config/conf-need core/clock core/log core/paths core/quantity decide/action decide/health
 need notes/contents notes/legs-seen notes/memory-floor notes/old-name notes/refusal notes/watched
 need notes/witness observe/all-disks observe/before-look observe/facts world/md world/ramdisk
@@ -14,9 +14,6 @@ need config/conf-faults observe/outside
 
 declare -gA F # the facts: decide/facts.list
 
-# actions in all, and for each leg: far more than any array needs. The loop must end even if it does
-# not converge.
-readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
 # seconds in which md has to begin a rebuild that is due, and a copy has to get on (clock_stalls)
 readonly LOOP_STALL=20 LOOP_COPY_STALL=300
 readonly LOOP_LOOK=0.5 # seconds between two looks
@@ -66,27 +63,18 @@ loop_run() {
 			loop_wait_
 			continue
 		}
-		loop_count "$1"
+		loop_act_count "$1"
 		# The decisions for these two rest on the record.
 		[[ $ACTION != @(readd|assemble) ]] || first_look_record_is_same || continue
 		whole_since_update # until now it was what it was: by the end it may be whole again
 		[[ $ACTION != assemble ]] || whole_since_tell_unclean
 		code=0 LOOP_IDLE_SINCE=''
 		loop_act || code=$?
-		((code == 0)) || loop_failed "$code"
+		((code == 0)) || loop_act_failed "$code"
 	done
 	hotplug_print
 	LOOP_PRINT=$HOTPLUG_PRINT
 	loop_end_
-}
-
-# loop_count NAME: counts one more action, in the caller's actions. Ends the program when there have
-# been more than any array with so many legs needs.
-loop_count() {
-	actions=$((actions + 1))
-	((actions <= LOOP_MAX_ACTIONS + LOOP_LEG_ACTIONS * F[members])) ||
-		die "$1: gave up after $actions steps; \
-the last one was $ACTION (please report this with the journal)"
 }
 
 # Somebody has stopped the array that was in use when this run began, so it stays stopped.
@@ -180,28 +168,6 @@ ramraid attach ${F[name]}"
 	! systemd_is_unit || systemd_start_monitor "${F[array.md]}" ||
 		log_warning "${F[name]}: its monitor did not start"
 	! systemd_is_unit || memory_floor_arm "${F[name]}"
-}
-
-# loop_act: does ACTION, with ARGUMENTS. The actions on the RAM leg are in ram-leg.sh, all others in
-# disk-legs.sh; each function is named after its action. Returns what the function returns, with
-# LOOP_ERROR.
-loop_act() {
-	case $ACTION in
-	*-ram) "ram_leg_${ACTION%-ram}" "${ARGUMENTS[@]}" ;;
-	*) "disk_legs_${ACTION//-/_}" "${ARGUMENTS[@]}" ;;
-	esac
-}
-
-# A failed action becomes a fact, so that the next decision takes it into account and does not try
-# it again.
-loop_failed() {
-	local key=failed.$ACTION
-	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg &&
-		$ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}
-	F[$key]=${LOOP_ERROR:-$ACTION failed with exit code $1}
-	[[ $ACTION != make-ram ]] || LOOP_NO_RAM=${F[$key]}
-	log_warning "${F[name]}: ${F[$key]}"
-	LOOP_ERROR=''
 }
 
 # Opens or shuts the gate when the decision says so. Returns a code other than 0 to end a start that
@@ -309,7 +275,7 @@ setting it to idle"
 		loop_idle_=''
 	else
 		ACTION=rebuild LOOP_ERROR="md does not rebuild it; see the kernel's messages: \
-journalctl -k -g md" loop_failed 1
+journalctl -k -g md" loop_act_failed 1
 	fi
 }
 

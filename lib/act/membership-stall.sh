@@ -1,7 +1,7 @@
 # A change of the disks ("replace", "apply") that waits for a rebuild that md does not begin.
 # shellcheck shell=bash
 
-need act/loop core/log decide/unbuilt
+need act/loop-act core/log decide/unbuilt
 
 declare -gA F # the facts: decide/facts.list
 

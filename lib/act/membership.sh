@@ -1,15 +1,15 @@
-# The acting ring for a change of the disks ("replace", "apply"): it looks, has
-# decide/membership-plan.sh decide, acts, and looks again. All that was begun is in the
-# configuration, in the note of the disks that leave, and in the superblocks: after a run was
-# killed, a person types the same command again.
+# The acting ring for a change of the disks ("replace", "apply"): it looks, decides
+# (decide/membership-plan.sh), acts, and looks again. All that was begun is in the configuration, in
+# the note of the disks that leave, and in the superblocks: after a kill, the same command goes on.
 # shellcheck shell=bash
 
-need act/disk-legs act/left-check act/loop act/membership-stall act/membership-whose act/notify
-need act/ram-leg act/transitions act/whole-since act/witness-update config/conf config/conf-edit
-need config/conf-need core/act core/cli core/clock core/log core/paths core/text core/uninterrupted
-need decide/health decide/leg decide/membership-plan notes/removals observe/before-look
-need observe/facts observe/look observe/may-leave observe/whose report/progress-line world/disk
-need world/disk-find world/md world/md-state world/stable-name world/superblock
+need act/disk-legs act/left-check act/loop act/loop-act act/membership-stall act/membership-whose
+need act/notify act/ram-leg act/transitions act/whole-since act/witness-update config/conf
+need config/conf-edit config/conf-need core/act core/cli core/clock core/log core/paths core/text
+need core/uninterrupted decide/health decide/leg decide/membership-plan notes/removals
+need observe/before-look observe/facts observe/look observe/may-leave observe/whose
+need report/progress-line world/disk world/disk-find world/md world/md-state world/stable-name
+need world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -163,7 +163,7 @@ membership_all() {
 		[[ $ACTION != 'done' ]] || break
 		log_info "$1: $WHY"
 		[[ $ACTION != refuse ]] || die "$1: $WHY" "$EX_REFUSED"
-		loop_count "$1"
+		loop_act_count "$1"
 		membership_act_ "$1"
 	done
 	membership_done_ "$1"
@@ -176,7 +176,7 @@ membership_act_() { # NAME
 	case $ACTION in
 	slots | thaw | build | drop | forget) "membership_${ACTION}_" "$1" "${ARGUMENTS[@]}" ;;
 	# If md does not take the disk back, the next decision deals with that.
-	readd) disk_legs_readd "${ARGUMENTS[@]}" || loop_failed $? ;;
+	readd) disk_legs_readd "${ARGUMENTS[@]}" || loop_act_failed $? ;;
 	*) loop_act ;;
 	esac || die "$1: ${LOOP_ERROR:-$ACTION failed}"
 }

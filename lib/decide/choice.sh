@@ -18,7 +18,7 @@ choice_refuse() {
 }
 
 # choice_barred ACTION[.ARGUMENT]: is an action ruled out? One that failed earlier in this start is
-# not tried again (failed.…, loop_failed), and hot-plug may veto one beforehand (veto.…,
+# not tried again (failed.…, loop_act_failed), and hot-plug may veto one beforehand (veto.…,
 # act/hotplug.sh). Sets BARRED to the reason. Returns 1 when the action may be tried.
 choice_barred() {
 	BARRED=''

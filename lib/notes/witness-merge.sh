@@ -42,9 +42,9 @@ witness_merge_copy_alone() {
 }
 
 # witness_merge_two_lives CODE-OF-OWN CODE-OF-COPY: makes one void record of the caller's own and
-# the copy in WITNESS: one of them was begun while the other was out of sight, and it is not known which
-# was written last. But if one says that only the RAM leg was good, that stays (witness_void); if
-# the copy says so, only its event count is kept, from which nothing is started.
+# the copy in WITNESS: one of them was begun while the other was out of sight, and it is not known
+# which was written last. But if one says that only the RAM leg was good, that stays (witness_void);
+# if the copy says so, only its event count is kept, from which nothing is started.
 witness_merge_two_lives() {
 	local key events=''
 	WITNESS_SPLIT=yes
