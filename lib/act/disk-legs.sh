@@ -2,10 +2,10 @@
 # If one fails, LOOP_ERROR says why, in words for a person.
 # shellcheck shell=bash
 
-need act/bits act/block-size act/ram-leg act/witness-update core/act core/log core/paths core/text
-need core/uninterrupted decide/give-up decide/health decide/unbuilt notes/contents notes/legs-seen
-need notes/witness world/disk world/disk-find world/md world/md-format world/md-hold world/md-links
-need world/md-state world/ramdisk-note world/superblock
+need act/bits act/block-size act/ram-leg act/same-leg act/witness-update core/act core/log
+need core/paths core/text core/uninterrupted decide/give-up decide/health decide/unbuilt
+need notes/contents notes/legs-seen notes/witness world/disk world/disk-find world/md
+need world/md-format world/md-hold world/md-links world/md-state world/ramdisk-note world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -81,8 +81,8 @@ its block size"
 	md_hold_end || log_warning "${F[name]}: arrays are still started read-only until the first \
 write ($MD_HOLD_START_RO)"
 	((code == 0)) || {
-		((code == DISK_LEGS_CHANGED)) || LOOP_ERROR='mdadm refused; see its message above'
-		[[ -z $BLOCK_SIZE_SPARE ]] || ((code == DISK_LEGS_CHANGED)) || {
+		((code == SAME_LEG_NOT)) || LOOP_ERROR='mdadm refused; see its message above'
+		[[ -z $BLOCK_SIZE_SPARE ]] || ((code == SAME_LEG_NOT)) || {
 			block_size_refuse "${F[name]}" "mdadm did not start it with the spare that \
 sets its block size; see its message above"
 			LOOP_ERROR=$BLOCK_SIZE_WHY
@@ -96,19 +96,18 @@ sets its block size; see its message above"
 # disk_legs_assemble_same_ NODE…: has mdadm start it, if these nodes are still the disks that the
 # decision was about. They may have exchanged names since: a start waits for other starts, and for
 # disks. Once md has them, their names stay, so it looks once more before md may write. Returns
-# DISK_LEGS_CHANGED, with the array stopped, when they are not.
-readonly DISK_LEGS_CHANGED=85
+# SAME_LEG_NOT, with the array stopped, when they are not.
 disk_legs_assemble_same_() {
-	disk_legs_are_same_ before "$@" || return "$DISK_LEGS_CHANGED"
+	disk_legs_are_same_ before "$@" || return "$SAME_LEG_NOT"
 	md_assemble "${F[name]}" "$@" ${BLOCK_SIZE_SPARE:+"$BLOCK_SIZE_SPARE"} || return 1
 	[[ -z $DRY_RUN ]] && ! disk_legs_are_same_ after "$@" || return 0
 	md_stop "$(md_of_leg "$1")" || return 1
-	return "$DISK_LEGS_CHANGED"
+	return "$SAME_LEG_NOT"
 }
 
 # disk_legs_are_same_ before|after NODE…: is each of these nodes still the disk leg that the
-# decision was about, by its superblock? Before md has them, the event count is the same, too.
-# Returns 1 with LOOP_ERROR when not.
+# decision was about? Before md has them, the event count is the same, too. Returns 1 with
+# LOOP_ERROR when not.
 disk_legs_are_same_() {
 	local node i events
 	for node in "${@:2}"; do
@@ -116,24 +115,9 @@ disk_legs_are_same_() {
 			[[ ${F[leg.$i.node]} == "$node" && ${F[leg.$i.sb]} == ok ]] || continue
 			events=${F[leg.$i.events]}
 			[[ $1 == before ]] || events=''
-			disk_legs_superblock_is_ "$i" "$node" "$events" || {
-				LOOP_ERROR="/dev/$node is no longer the disk that it was a moment \
-ago"
-				return 1
-			}
+			same_leg "leg.$i" "$node" "$events" || return 1
 		done
 	done
-}
-
-# disk_legs_superblock_is_ I NODE [EVENTS]: does NODE have the superblock of leg I, and this event
-# count?
-disk_legs_superblock_is_() {
-	local facts
-	facts=$(superblock_facts_patiently "$2")
-	[[ $facts == "sb=ok
-uuid=${F[leg.$1.uuid]}
-device_uuid=${F[leg.$1.device_uuid]}
-"* && (-z ${3-} || $facts$'\n' == *$'\n'"events=$3"$'\n'*) ]]
 }
 
 # disk_legs_is_of NODE: is the array that was observed the one that disk leg NODE was started in,
@@ -172,7 +156,7 @@ disk_legs_readd() { # I
 		LOOP_ERROR="could not tell md all that ${F[leg.$1.dev]} lacks"
 		return 1
 	}
-	disk_legs_are_same_ before "${F[leg.$1.node]}" || return "$DISK_LEGS_CHANGED"
+	same_leg "leg.$1" "${F[leg.$1.node]}" "${F[leg.$1.events]}" || return
 	md_readd "${F[array.md]}" "${F[leg.$1.node]}" || {
 		LOOP_ERROR="md did not take ${F[leg.$1.dev]} \
 back$(disk_legs_number_taken_ "${F[leg.$1.node]}")"
@@ -274,7 +258,7 @@ ago"
 	disk_legs_see "$1"
 	[[ $SEEN == "$2" ]] || return 1
 	if [[ ${F[leg.$1.sb]} == ok ]]; then
-		disk_legs_superblock_is_ "$1" "$NODE"
+		same_leg_superblock "leg.$1" "$NODE"
 	elif [[ ${F[leg.$1.sb]} == none && -z ${F[leg.$1.force]-} ]]; then
 		why=$(disk_why_not_free "${F[leg.$1.dev]}") || why=$TEXT_UNKNOWN
 		LOOP_ERROR="${F[leg.$1.dev]} is not added: ${why//$'\n'/; }"

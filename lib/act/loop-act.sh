@@ -9,6 +9,7 @@ declare -gA F # the facts: decide/facts.list
 # actions in all, and for each leg: far more than any array needs. The loop must end even if it does
 # not converge.
 readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
+readonly LOOP_ACT_CHANGES=5 # after that it is a failure like any other
 # loop_act_count NAME: counts one more action, in the caller's actions. Ends the program when there
 # have been more than any array with so many legs needs.
 loop_act_count() {
@@ -31,12 +32,15 @@ loop_act() {
 # loop_act_failed CODE: a failed action becomes a fact, so that the next decision takes it into
 # account and does not try it again; unless the disks have changed since the decision: then the next
 # look sees what is there now.
+LOOP_ACT_CHANGED=0 # how often they had, in this run
 loop_act_failed() {
 	local key=failed.$ACTION
-	(($1 != DISK_LEGS_CHANGED)) || {
-		log_notice "${F[name]}: ${LOOP_ERROR}; looking again"
+	(($1 != SAME_LEG_NOT || LOOP_ACT_CHANGED >= LOOP_ACT_CHANGES)) || {
+		LOOP_ACT_CHANGED=$((LOOP_ACT_CHANGED + 1))
+		log_notice "${F[name]}: $LOOP_ERROR; looking again"
 		LOOP_ERROR=''
-		return 0
+		sleep 1
+		return
 	}
 	[[ $ACTION != readd && $ACTION != write-mostly && $ACTION != remove-leg &&
 		$ACTION != remove-gone && $ACTION != add-leg ]] || key+=.${ARGUMENTS[0]}

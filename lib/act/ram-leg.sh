@@ -3,9 +3,9 @@
 # why it failed.
 # shellcheck shell=bash
 
-need act/bits act/copy act/loop config/conf core/clock core/log core/paths core/quantity
-need decide/unbuilt notes/copy-state notes/memory-floor notes/ram-out observe/facts world/md
-need world/md-state world/ramdisk world/ramdisk-note
+need act/bits act/copy act/loop act/same-leg config/conf core/clock core/log core/paths
+need core/quantity decide/unbuilt notes/copy-state notes/memory-floor notes/ram-out observe/facts
+need world/md world/md-state world/ramdisk world/ramdisk-note
 
 declare -gA F # the facts: decide/facts.list
 
@@ -99,6 +99,7 @@ ram_leg_return() {
 		LOOP_ERROR="could not tell md all that ${F[leg.ram.dev]} lacks"
 		return 1
 	}
+	same_leg leg.ram "${F[ram.node]}" "${F[leg.ram.events]}" || return
 	md_readd "${F[array.md]}" "${F[ram.node]}" || {
 		LOOP_ERROR="md did not take ${F[leg.ram.dev]} back by its bitmap"
 		return 1
@@ -120,6 +121,7 @@ ram_leg_note() {
 
 # Wipes our own superblock and nothing else: with it, mdadm would try to put the device back.
 ram_leg_wipe() {
+	same_leg leg.ram "${F[ram.node]}" "${F[leg.ram.events]}" || return
 	md_zero "${F[ram.node]}" || {
 		LOOP_ERROR="the superblock of ${F[leg.ram.dev]} could not be removed"
 		return 1

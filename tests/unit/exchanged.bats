@@ -128,4 +128,24 @@ starts() {
 		loop_act_failed 85 2>/dev/null
 		[[ ! -v F[failed.readd.1] ]] || fail "$change"
 	done
+	# But not for ever.
+	LOOP_ACT_CHANGED=5 LOOP_ERROR='it is no longer'
+	loop_act_failed 85 2>/dev/null
+	[[ ${F[failed.readd.1]} == 'it is no longer' ]]
+}
+
+@test "a device that has taken the name of that of RAM= is neither wiped nor put back" {
+	local action
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[leg.ram.dev]=/dev/disk/by-id/usb-B F[leg.ram.sb]=ok F[leg.ram.uuid]=$ID \
+		F[leg.ram.device_uuid]=$b F[ram.node]=sdb F[leg.ram.events]=50
+	bits_own() { :; }
+	md_readd() { called readd "$@"; }
+	md_zero() { called zero "$@"; }
+	ramdisk_note_device() { :; }
+	for action in wipe return; do "ram_leg_$action"; done
+	[[ $(calls) == $'zero sdb\nreadd md127 sdb' ]] || fail "$(calls)"
+	disk sdb "$a" 50 2 AA 2
+	for action in wipe return; do not "ram_leg_$action"; done
+	[[ $(calls) == $'zero sdb\nreadd md127 sdb' ]] || fail "$(calls)"
 }
