@@ -91,7 +91,7 @@ its last run, or rename the right ones to $name.*; then: ramraid start $name"
 }
 
 # old_name_says_more_ OTHER: does a record under that name say something that those under this name
-# do not? A witness that has no more events than this name's does not.
+# do not? A witness that can't be later than this name's does not.
 old_name_says_more_() {
 	local kind
 	for kind in rescue adopted leaving; do
@@ -114,12 +114,20 @@ old_name_conflicts_() {
 	fi
 }
 
-# old_name_later_ OTHER: does its witness have more events than that of this name?
+# old_name_later_ OTHER: may its witness be later than that of this name? Of one life, the one with
+# the higher generation is later: a forced start may have left fewer events, and a void one has
+# none. Nothing can be said of two lives, so a record of another life may be; one that has none, of
+# version 0.1.0, is if it has more events.
 old_name_later_() {
-	local mine
+	local generation life events
 	witness_text_read "$STATE/$name.witness" "$uuid" || :
-	mine=${WITNESS[events]--1}
-	witness_text_read "$STATE/$1.witness" "$uuid" && ((WITNESS[events] > mine))
+	generation=${WITNESS[generation]:-0} life=${WITNESS[life]-} events=${WITNESS[events]:--1}
+	witness_text_read "$STATE/$1.witness" "$uuid" || [[ -n ${WITNESS[void]-} ]] || return 1
+	if [[ -z ${WITNESS[life]-} ]]; then
+		((${WITNESS[events]:--1} > events))
+	elif [[ ${WITNESS[life]} == "$life" ]]; then
+		((WITNESS[generation] > generation))
+	fi
 }
 
 # old_name_has_witness: is there a witness about the array under its own name?

@@ -176,6 +176,37 @@ refuses() { # PATTERN
 	[[ $ACTION == refuse ]]
 }
 
+# As a backup of /etc brings an old record back, under the name that the array had then.
+@test "of records of one life under two names, the later generation counts, whatever its events are" {
+	local life=life=cccccccc-0000-0000-0000-000000000001
+	good fast 90
+	echo "$life" >>"$S/fast.witness"
+	# A start was forced with B, which had fewer events, under the name data.
+	printf '%s\n' "uuid=$ID" "legs=$B" events=60 ram_slot=0 generation=9 "given=$A" "$life" \
+		"seen=$A $B" doubted= >"$S/data.witness"
+	refuses "$S/fast.witness, $S/data.witness"
+	# And if both names are configured.
+	conf data "$ID"
+	refuses "$R/etc/ramraid/data.conf is about the same array"
+	rm "$R/etc/ramraid/data.conf"
+	# A void one.
+	printf '%s\n' "uuid=$ID" void=1 generation=9 "was=$A $B" "$life" "seen=$A $B" doubted= \
+		>"$S/data.witness"
+	refuses "$S/fast.witness, $S/data.witness"
+	# An earlier one is left alone, even with more events.
+	sed -i s/generation=9/generation=4/ "$S/data.witness"
+	looks fast
+	[[ $ACTION == assemble && -z ${F[record.from]}${F[record.why]} ]] || fail "$WHY"
+	good data 200
+	sed -i s/generation=5/generation=4/ "$S/data.witness"
+	echo "$life" >>"$S/data.witness"
+	looks fast
+	[[ $ACTION == assemble && -z ${F[record.from]}${F[record.why]} ]] || fail "$WHY"
+	# Nothing can be said of two lives.
+	sed -i s/^life=c/life=d/ "$S/data.witness"
+	refuses "$S/fast.witness, $S/data.witness"
+}
+
 @test "an array renamed while it runs is refused until it is stopped by its old name; then its records move" {
 	mkdir -p "$R/sys/block/md127/md/dev-sda" "$R/sys/class/block/sda/holders/md127"
 	echo clean >"$R/sys/block/md127/md/array_state"
