@@ -136,8 +136,12 @@ stop_array() {
 stop_absent_() {
 	[[ -n $DRY_RUN ]] || copy_stop "$1" ||
 		die "$1: $COPY_WHY; its ramdisk stays" "$EX_TRY_AGAIN"
+	LAST_COPY_UNSEEN=''
 	witness_update_foreign_start
 	health_only_copy_beside || {
+		[[ -z $LAST_COPY_UNSEEN ]] ||
+			die "$1: its ramdisk ${F[ram.node]} can't be looked at just now, and may \
+have what no disk has; it stays. Try again" "$EX_TRY_AGAIN"
 		ramdisk_drop "$1"
 		return
 	}

@@ -11,15 +11,18 @@ declare -gA F # the facts: decide/facts.list
 # complete, with more events than the record, and with no disk leg active. Or md may have kept disk
 # legs in sync that lack blocks, which no record says. Sets LAST_COPY to what the superblock says
 # (superblock_facts). Returns 1 if the ramdisk was not the only good copy, or the record knows it.
-# After facts_observe, and when the record is in F.
+# Then LAST_COPY_UNSEEN is yes if the ramdisk could not be looked at. After facts_observe, and when
+# the record is in F.
 last_copy_find() {
 	local key value
 	declare -gA LAST_COPY=()
+	LAST_COPY_UNSEEN=''
 	[[ ${F[ram.state]} == attached && -z ${F[rescue.image]-} ]] &&
 		ramdisk_note_is_node "${F[ram.node]}" || return 1
 	while IFS='=' read -r key value; do
 		LAST_COPY[$key]=$value
 	done < <(superblock_facts_patiently "${F[ram.node]}")
+	[[ ${LAST_COPY[sb]-unreadable} != unreadable ]] || LAST_COPY_UNSEEN=yes
 	[[ ${LAST_COPY[sb]-} == ok && ${LAST_COPY[uuid]-} == "${F[uuid]}" &&
 		${LAST_COPY[role]-} =~ ^[0-9]+$ && -z ${LAST_COPY[recovery]-} ]] || return 1
 	{

@@ -1,10 +1,12 @@
 # Users of a device that neither the device tree nor the first process's mounts show: programs,
 # mounts in other mount namespaces, and exports. Each look reads text that the kernel makes in
 # memory, so none waits for a disk, a file system or a network. The look at loop devices is the
-# exception, and has a bound (loop_device_behind).
+# exception, and has a bound (loop_device_behind); a descriptor may be of a file whose server never
+# answers, so that look has one, too (openers_bounded_).
 # shellcheck shell=bash
 
-need core/clock core/mounts core/paths core/text world/disk world/disk-find world/loop-device
+need core/bounded core/clock core/mounts core/paths core/text world/disk world/disk-find
+need world/loop-device
 
 readonly OPENERS_BOUND=10 # seconds that a look at all processes may take
 # The most mounts of the device that are read for one process, and the most mounts of file systems
@@ -71,7 +73,7 @@ openers_mounts_() {
 		text_unmangle target "$target"
 		((${#target} <= OPENERS_PATH)) || target=${target:0:OPENERS_PATH}...
 		printf '%s in the mount namespace of %s\n' "$target" "$PROCESS"
-	done < <(openers_mounts_each_)
+	done < <(openers_bounded_ openers_mounts_each_)
 }
 
 # Prints "FILE:LINE" for each match in the mountinfo files of all processes, and a line without ":"
@@ -106,7 +108,14 @@ openers_programs_() {
 		told+="$pid "
 		openers_process_ "$pid"
 		printf '%s\n' "$PROCESS"
-	done < <(openers_programs_each_)
+	done < <(openers_bounded_ openers_programs_each_)
+}
+
+# openers_bounded_ FUNCTION: prints what it prints, and "cut" when it does not end: what it runs may
+# hang in the kernel, so that no signal ends it, and keep its end of the pipe.
+openers_bounded_() {
+	local BOUNDED=$((2 * OPENERS_BOUND + 2))
+	bounded "$1" "$1" || printf '\ncut\n'
 }
 
 # Prints "NUMBER FILE" for each descriptor of a device, and "cut" when the search was cut short.

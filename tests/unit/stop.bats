@@ -305,6 +305,45 @@ iblock_0/disk. Unmount"
 	not grep -q somebody "$BATS_TEST_TMPDIR/out"
 }
 
+# The record could not be written since the disks left, because the root is read-only, say: only the
+# ramdisk's superblock could tell that it alone is good.
+@test "a ramdisk that can't be looked at stays when the array does not run" {
+	facts_read <"$FIXTURES/decide/whole-2.facts"
+	F[array.state]=absent F[array.md]='' F[ram.state]=attached F[ram.node]=rd0 F[ram.slot]=
+	F[witness.legs]='a b' F[witness.events]=100 F[uuid]=u
+	CONF[WITNESS_COPY]=none
+	superblock_facts() { printf '%s\n' "${SB[@]}"; }
+	local SB=(sb=unreadable unseen=yes)
+	run stop_absent_ data
+	assert_failure 75
+	assert_output -p "its ramdisk rd0 can't be looked at just now"
+	did ''
+	# It can be seen, and has no more than the record knows.
+	SB=(sb=ok uuid=u role=0 view=AAA events=100 recovery=)
+	run stop_absent_ data
+	assert_success
+	did 'ramdisk_drop data'
+}
+
+# As a FUSE server makes it that has taken the request and does not answer.
+@test "a stat that can't be killed does not hold up the search for who has the array open" {
+	array
+	mkdir -p "$R/bin" "$R/proc/70/fd"
+	ln -s /home/user/mnt/dev/x "$R/proc/70/fd/5"
+	# In a session of its own, so that no KILL of ours reaches it.
+	printf '#!/bin/sh\ncase $* in *%%t:%%T*) ;; *) exec %s "$@" ;; esac\n' "$(type -P stat)" \
+		>"$R/bin/stat"
+	printf 'exec setsid sh -c "echo \\$\\$ >>%s/pids; exec sleep 60"\n' "$R" >>"$R/bin/stat"
+	chmod 755 "$R/bin/stat"
+	eval "$(declare -f openers_bounded_ | sed 's/2 \* OPENERS_BOUND + 2/3/')"
+	eval "$(declare -f openers_programs_each_ | sed 's/"$OPENERS_BOUND"/1/g')"
+	SECONDS=0
+	PATH=$R/bin:$PATH openers_of md127 >"$BATS_TEST_TMPDIR/out"
+	((SECONDS < 20)) || fail "$SECONDS s"
+	grep -qxF 'something unknown (not all processes could be examined)' "$BATS_TEST_TMPDIR/out"
+	builtin kill $(<"$R/pids")
+}
+
 @test "of very many users and of a very long path, a part is named" {
 	local pid path
 	array
