@@ -170,6 +170,7 @@ ram_leg_add() {
 		LOOP_ERROR=$COPY_WHY
 		return 1
 	}
+	[[ -z ${F[leg.ram.dev]} ]] || same_leg_name "${F[leg.ram.dev]}" "${F[ram.node]}" || return
 	# If it had a superblock, mdadm would put it back by the bitmap (attempt_re_add() in mdadm's
 	# Manage.c), although md or a check of ours has refused that.
 	ramdisk_is_blank "${F[name]}" || md_wipe "${F[ram.node]}" || {

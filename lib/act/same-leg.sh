@@ -3,7 +3,7 @@
 # its decision.
 # shellcheck shell=bash
 
-need world/superblock
+need world/disk-find world/superblock
 
 declare -gA F # the facts: decide/facts.list
 
@@ -14,6 +14,16 @@ readonly SAME_LEG_NOT=85 # what an action returns when the array has to be looke
 same_leg() {
 	same_leg_superblock "$@" || {
 		LOOP_ERROR="/dev/$2 is no longer the disk that it was a moment ago"
+		return "$SAME_LEG_NOT"
+	}
+}
+
+# same_leg_name DEV NODE: does the stable name DEV still lead to NODE? For a device that is about to
+# be filled, and has no superblock to know it by. Returns as same_leg does.
+same_leg_name() {
+	local NODE
+	disk_find "$1" && [[ $NODE == "$2" ]] || {
+		LOOP_ERROR="$1 is no longer the disk that it was a moment ago"
 		return "$SAME_LEG_NOT"
 	}
 }

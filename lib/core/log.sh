@@ -13,7 +13,7 @@ readonly EX_OK=0 EX_FAILED=1 EX_USAGE=2 EX_INACTIVE=3 EX_REFUSED=4 EX_TRY_AGAIN=
 # 3-7). Control characters from U+0080 to U+009F are left out, and so are those that change the
 # direction of text, with which one text can look like another.
 readonly PRINTABLE_C=$'[\x80-\xbf]'
-readonly PRINTABLE_ODD=$'^(\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9])'
+readonly PRINTABLE_ODD=$'^(\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9])'
 readonly PRINTABLE=$'^([\xc2-\xdf]'$PRINTABLE_C$'|\xe0[\xa0-\xbf]'$PRINTABLE_C$'|[\xe1-\xec\xee\xef]'$PRINTABLE_C$PRINTABLE_C$'|\xed[\x80-\x9f]'$PRINTABLE_C$'|\xf0[\x90-\xbf]'$PRINTABLE_C$PRINTABLE_C$'|[\xf1-\xf3]'$PRINTABLE_C$PRINTABLE_C$PRINTABLE_C$'|\xf4[\x80-\x8f]'$PRINTABLE_C$PRINTABLE_C')'
 
 # log_printable VARIABLE…: every text for people goes through this: to a terminal, the console, the

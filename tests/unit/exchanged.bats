@@ -148,4 +148,15 @@ starts() {
 	disk sdb "$a" 50 2 AA 2
 	for action in wipe return; do not "ram_leg_$action"; done
 	[[ $(calls) == $'zero sdb\nreadd md127 sdb' ]] || fail "$(calls)"
+	# A blank one is filled by its name.
+	copy_stop() { :; }
+	ramdisk_is_blank() { :; }
+	ramdisk_used() { :; }
+	md_add() { called add "$@"; }
+	ram_leg_add 2>/dev/null
+	[[ $(calls) == *$'\nadd md127 sdb' ]] || fail "$(calls)"
+	named B sda
+	not ram_leg_add
+	[[ $LOOP_ERROR == '/dev/disk/by-id/usb-B is no longer the disk that it was a moment ago' &&
+		$(calls | grep -c add.md127) == 2 ]] || fail "$LOOP_ERROR" "$(calls)"
 }
