@@ -22,10 +22,9 @@ same_leg() {
 # be filled, and has no superblock to know it by. Returns as same_leg does.
 same_leg_name() {
 	local NODE
-	disk_find "$1" && [[ $NODE == "$2" ]] || {
-		LOOP_ERROR="$1 is no longer the disk that it was a moment ago"
-		return "$SAME_LEG_NOT"
-	}
+	! disk_find "$1" || [[ $NODE != "$2" ]] || return 0
+	LOOP_ERROR="$1 is no longer the disk that it was a moment ago"
+	return "$SAME_LEG_NOT"
 }
 
 same_leg_superblock() { # KEY NODE [EVENTS]

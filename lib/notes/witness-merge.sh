@@ -1,6 +1,6 @@
 # What counts of a record and its second copy (witness_read in notes/witness.sh), where the copy is
 # the later one, stands alone, or has nothing to do with the record.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # own is the caller's
 
 need notes/witness notes/witness-copy
 

@@ -327,6 +327,7 @@ iblock_0/disk. Unmount"
 
 # As a FUSE server makes it that has taken the request and does not answer.
 @test "a stat that can't be killed does not hold up the search for who has the array open" {
+	local pids
 	array
 	mkdir -p "$R/bin" "$R/proc/70/fd"
 	ln -s /home/user/mnt/dev/x "$R/proc/70/fd/5"
@@ -341,7 +342,8 @@ iblock_0/disk. Unmount"
 	PATH=$R/bin:$PATH openers_of md127 >"$BATS_TEST_TMPDIR/out"
 	((SECONDS < 20)) || fail "$SECONDS s"
 	grep -qxF 'something unknown (not all processes could be examined)' "$BATS_TEST_TMPDIR/out"
-	builtin kill $(<"$R/pids")
+	mapfile -t pids <"$R/pids"
+	builtin kill "${pids[@]}"
 }
 
 @test "of very many users and of a very long path, a part is named" {
