@@ -780,6 +780,7 @@ loop() {
 	ramdisk_note_device() { called note "$@"; }
 	ram_leg_note() { :; } # it is noted
 	same_leg() { :; }     # tests/unit/exchanged.bats
+	same_leg_name() { :; }
 	RAM=none
 }
 

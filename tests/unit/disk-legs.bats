@@ -102,6 +102,7 @@ refused() {
 	bits_own() { :; }
 	legs_seen_note_return() { :; }
 	md_readd() { [[ -z $REFUSES ]]; }
+	same_leg() { :; } # tests/unit/exchanged.bats
 	witness_write data "${F[uuid]}" '' 90 0:0 '' '' '' "$one" "$two" 2>/dev/null
 	witness_write data "${F[uuid]}" '' 100 0:0 '' '' '' "$one" "$two:99" 2>/dev/null
 	before_look_witness
