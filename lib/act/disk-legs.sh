@@ -93,7 +93,7 @@ sets its block size; see its message above"
 	block_size_end "${F[name]}"
 }
 
-# disk_legs_assemble_same_ NODE…: has mdadm start it, if these nodes are still the disks that the
+# disk_legs_assemble_same_ NODE…: starts the array, if these nodes are still the disks that the
 # decision was about. They may have exchanged names since: a start waits for other starts, and for
 # disks. Once md has them, their names stay, so it looks once more before md may write. Returns
 # SAME_LEG_NOT, with the array stopped, when they are not.
@@ -105,17 +105,22 @@ disk_legs_assemble_same_() {
 	return "$SAME_LEG_NOT"
 }
 
-# disk_legs_are_same_ before|after NODE…: is each of these nodes still the disk leg that the
-# decision was about? Before md has them, the event count is the same, too. Returns 1 with
-# LOOP_ERROR when not.
+# disk_legs_are_same_ before|after NODE…: is each of these nodes still the leg that the decision was
+# about? One of them may be the device of RAM=, which kept what it held. Before md has them, the
+# event count is the same, too. Returns 1 with LOOP_ERROR when not.
 disk_legs_are_same_() {
-	local node i events
+	local node i key at events
 	for node in "${@:2}"; do
-		for ((i = 0; i < F[members]; i++)); do
-			[[ ${F[leg.$i.node]} == "$node" && ${F[leg.$i.sb]} == ok ]] || continue
-			events=${F[leg.$i.events]}
+		for ((i = -1; i < F[members]; i++)); do
+			if ((i < 0)); then
+				key=leg.ram at=${F[ram.node]}
+			else
+				key=leg.$i at=${F[leg.$i.node]}
+			fi
+			[[ $at == "$node" && ${F[$key.sb]} == ok ]] || continue
+			events=${F[$key.events]}
 			[[ $1 == before ]] || events=''
-			same_leg "leg.$i" "$node" "$events" || return 1
+			same_leg "$key" "$node" "$events" || return 1
 		done
 	done
 }

@@ -10,6 +10,7 @@ declare -gA F # the facts: decide/facts.list
 # not converge.
 readonly LOOP_MAX_ACTIONS=60 LOOP_LEG_ACTIONS=6
 readonly LOOP_ACT_CHANGES=5 # after that it is a failure like any other
+
 # loop_act_count NAME: counts one more action, in the caller's actions. Ends the program when there
 # have been more than any array with so many legs needs.
 loop_act_count() {

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 need config/conf config/conf-faults core/act core/cli core/log core/paths notes/claim
-need notes/selftest-record notes/witness world/disk world/disk-find
+need notes/selftest-record notes/witness world/disk world/disk-find world/md-state
 
 declare -gA F # the facts: decide/facts.list
 
@@ -229,10 +229,11 @@ cmd_claim_write_new() {
 		[[ ! -e $STATE/$name.witness ]] ||
 			witness_take_up "$name" "${CONF[UUID]}" || failed=yes
 		! claim_is_made "$name" "${CONF[UUID]}" || continue
-		[[ ${CONF[ROOT]} == yes ]] || ! cmd_claim_is_of_root_ "$name" || {
+		[[ ${CONF[ROOT]} == yes ]] || ! cmd_claim_is_of_root_ "$name" "${CONF[UUID]}" || {
 			log_error "$name: its claim stays as it is, because / is on this array, \
 and its configuration does not say so: no initramfs would start the array. Write ROOT=yes in \
-$ETC/$name.conf, then: ramraid claim $name"
+$ETC/$name.conf, then: ramraid claim $name; or, if / is not on it any more: ramraid claim --remove \
+$name; ramraid claim $name"
 			((${#ARGS[@]} == 0)) || failed=yes
 			continue
 		}
@@ -241,13 +242,14 @@ $ETC/$name.conf, then: ramraid claim $name"
 	done < <(conf_names)
 }
 
-# cmd_claim_is_of_root_ NAME: is / on the array? An array that does not run under its name can't be
-# asked: then the claim that is written is believed.
+# cmd_claim_is_of_root_ NAME UUID: is / on the array? Where no array of that UUID runs under its
+# name, or the kernel does not say whose it is, the claim that is written is believed.
 cmd_claim_is_of_root_() {
-	local NODE
+	local NODE VALUE=''
 	if disk_find "/dev/md/$1"; then
-		[[ -n $(disk_carries "$NODE" /) ]]
-	else
-		claim_is_of_root "$1"
+		[[ -z $(disk_carries "$NODE" /) ]] || return 0
+		md_state_read "$NODE" uuid
+		[[ $VALUE != "$2" ]] || return 1
 	fi
+	claim_is_of_root "$1"
 }

@@ -60,7 +60,7 @@ rescue_place_why_not() {
 	folder=$(rescue_place_above_ "$1")
 	if [[ -n $why ]]; then
 		printf '%s\n' "$why"
-	elif [[ ! -d $folder || ! -w $folder ]] && ! systemd_is_other_service; then
+	elif [[ ! -d $folder ]] || { [[ ! -w $folder ]] && ! systemd_is_other_service; }; then
 		printf '%s does not exist or cannot be written\n' "$1"
 	elif [[ -n ${3-} ]] && rescue_place_barred "$3" "$1"; then
 		printf '%s: %s\n' "$WHY" "$TODO"

@@ -366,6 +366,14 @@ ARRAY /dev/md/other UUID=$OTHER" ]] || fail "$(<"$FILE")"
 	cp "$R/before/mdadm/mdadm.conf.d/ramraid-data.conf" "$claim"
 	# It runs, and / is elsewhere: that was meant.
 	echo '1 0 8:1 / / rw - ext4 /dev/sda1 rw' >"$R/proc/1/mountinfo"
+	mkdir -p "$R/sys/block/md127/md"
+	# But not if the name leads to another array, or the kernel does not say to which.
+	claim
+	assert_output -p 'or, if / is not on it any more: ramraid claim --remove data; ramraid claim data'
+	echo "${UUID/0/f}" >"$R/sys/block/md127/md/uuid"
+	claim
+	as_before
+	echo "$UUID" >"$R/sys/block/md127/md/uuid"
 	claim
 	assert_success
 	[[ $(grep ^ARRAY "$claim") == 'ARRAY <ignore> '* ]] || fail "$(<"$claim")"

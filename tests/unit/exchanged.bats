@@ -147,6 +147,8 @@ starts() {
 	[[ $(calls) == $'zero sdb\nreadd md127 sdb' ]] || fail "$(calls)"
 	disk sdb "$a" 50 2 AA 2
 	for action in wipe return; do not "ram_leg_$action"; done
+	# Nor is the array started from it, when it was the only good copy.
+	not disk_legs_are_same_ before sdb
 	[[ $(calls) == $'zero sdb\nreadd md127 sdb' ]] || fail "$(calls)"
 	# A blank one is filled by its name.
 	copy_stop() { :; }

@@ -13,7 +13,7 @@ disk C 2060M throttling.bps-read=$disk_rate
 disk D 1026M throttling.iops-write=$disk_writes
 disk E 1026M throttling.iops-write=$disk_writes
 
-# brd would keep pages of zeros, too. In emulation, zram with zstd takes less than three disks read.
+# brd would keep pages of zeros, too. In emulation, zstd compresses less than three disks read.
 RAM_LEG=auto
 release_has_rapiddisk "$RELEASE" || RAM_LEG=zram:lz4
 
