@@ -282,6 +282,30 @@ db() {
 	cp -a "$R/etc" "$R/etc.before"
 }
 
+@test "a disk with the superblock of another configured array is refused even with --force, whatever names it" {
+	local array=d25ee28f-56fe-4319-a24c-f6c3580c71d0
+	db MEMBER=/dev/disk/by-id/ata-OLD-NAME
+	sed -i "s/^UUID=.*/UUID=$array/" "$R/etc/ramraid/db.conf"
+	cp -a "$R/etc/." "$R/etc.before"
+	dd if="$FIXTURES/superblock/mdadm-4.4-disk-leg.bin" of="$R/dev/sda" conv=notrunc status=none
+	SIGNATURES=linux_raid_member
+	refused 4 "/dev/sda: has the superblock of the array db, whose configuration has UUID=$array. \
+If nothing of db is needed any more: ramraid destroy db; if db goes on without this device: \
+mdadm --zero-superblock /dev/sda" --yes --force data /dev/sda
+	# A partition on the disk that is typed is as good.
+	SIGNATURES=''
+	fake_disk sdc $((100 << 20)) disk/by-id/ata-C
+	mkdir -p "$R/sys/class/block/sdc/sda"
+	echo 1 >"$R/sys/class/block/sdc/sda/partition"
+	refused 4 "/dev/sdc: has the superblock of the array db" --yes --force data /dev/sdc
+	refute_output -p 'add --force'
+	untouched
+	# A superblock of no configured array is overwritten with --force.
+	rm "$R/etc/ramraid/db.conf"
+	create --yes --force --no-wait data /dev/sda
+	assert_success
+}
+
 @test "a disk that another array is configured with is refused even with --force, whatever name is typed" {
 	fake_disk sdc $((100 << 20)) disk/by-id/ata-C
 	ln -s ../../sda "$R/dev/disk/by-id/wwn-A"

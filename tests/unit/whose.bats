@@ -72,6 +72,18 @@ delete that line of mail"
 	everybody_says "$FIRST"
 }
 
+@test "so is one with the superblock of a configured array none of whose lines leads to it" {
+	printf '%s\n' "UUID=$MAIL" MEMBER=/dev/disk/by-id/ata-OLD-NAME >"$R/etc/ramraid/mail.conf"
+	echo mail >"$R/dev/sdc"
+	everybody_says "has the superblock of the array mail, whose configuration has UUID=$MAIL. $FIRST. \
+If nothing of mail is needed any more: ramraid destroy mail; if mail goes on without this device: \
+mdadm --zero-superblock /dev/sdc"
+	conf "UUID=$ID" MEMBER=/dev/disk/by-id/ata-A MEMBER=/dev/disk/by-id/ata-B
+	verb replace --force --yes data /dev/disk/by-id/ata-B "$C"
+	assert_failure 4
+	[[ $(calls) != *sdc* ]] || fail "$(calls)"
+}
+
 @test "a disk of an array that nobody has configured is left alone, and is erased only if that is not needed" {
 	echo mail >"$R/dev/sdc"
 	everybody_says "belongs to another array ($MAIL), and is left alone. $FIRST; or, if nothing of \
