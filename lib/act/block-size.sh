@@ -16,7 +16,7 @@ block_size_begin() {
 	local name=$1
 	shift
 	BLOCK_SIZE_SPARE='' BLOCK_SIZE_WHY=''
-	block_size_are_smaller_ "$@" && [[ -z $DRY_RUN ]] || return 0
+	block_size_is_raised "$@" && [[ -z $DRY_RUN ]] || return 0
 	block_size_tidy "$name"
 	! block_size_make_ "$name" "$@" || return 0
 	block_size_tidy "$name"
@@ -45,7 +45,8 @@ block_size_is_mixed() {
 	[[ -n $large && -n $small ]]
 }
 
-block_size_are_smaller_() { # NODE…
+# block_size_is_raised NODE…: does BLOCK= give an array of these disks larger blocks than they have?
+block_size_is_raised() {
 	local node
 	[[ ${CONF[BLOCK]-auto} == 4096 && ${CONF[LAYOUT]} == mirror ]] || return 1
 	for node; do (($(disk_block "$node") < 4096)) || return 1; done
@@ -120,7 +121,7 @@ block_size_end() {
 block_size_check() {
 	local name=$1 md
 	shift
-	block_size_are_smaller_ "$@" && [[ -z $DRY_RUN ]] && md=$(md_of_leg "$1") || return 0
+	block_size_is_raised "$@" && [[ -z $DRY_RUN ]] && md=$(md_of_leg "$1") || return 0
 	(($(disk_block "$md") < 4096)) || return 0
 	block_size_refuse "$name" "md has given it blocks of $(disk_block "$md") bytes nevertheless"
 	clock_until 5 1 md_stop "$md" ||

@@ -520,6 +520,29 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 }
 
+@test "a kernel without zram is found where the array gets larger blocks only with it, whatever the RAM leg is" {
+	local ram
+	for ram in auto none zram; do
+		configured
+		printf '%s\n' "RAM=$ram" BLOCK=4096 >>"$R/etc/ramraid/data.conf"
+		ARGS=("--kernel=$OLD")
+		check "${ARGS[@]}"
+		says "problem no-block-module: expected Linux $OLD to have the module zram, since \
+BLOCK=4096, found none, so that the array would not start"
+		[[ $output != *no-ram-module* ]] || fail "$output"
+	done
+	# Disks that have such blocks need nothing.
+	mkdir -p "$R"/sys/block/sd{a,b}/queue
+	echo 4096 | tee "$R"/sys/block/sd{a,b}/queue/logical_block_size >/dev/null
+	check "${ARGS[@]}"
+	[[ $output != *no-block-module* ]] || fail "$output"
+	says no-ram-module
+	rm -r "$R"/sys/block/sd{a,b}/queue
+	echo kernel/drivers/block/zram.ko.xz: >>"$R/lib/modules/$OLD/modules.dep"
+	check "${ARGS[@]}"
+	[[ $output != *-module:* ]] || fail "$output"
+}
+
 @test "a kernel without a module for the RAM leg that RAM= names is found" {
 	local dep=$R/lib/modules/$OLD/modules.dep
 	sed -i /rapiddisk/d "$dep"

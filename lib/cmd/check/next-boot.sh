@@ -3,10 +3,10 @@
 # After conf_load. Each function asks one thing and reports with findings_problem or findings_note.
 # shellcheck shell=bash
 
-need cmd/check/findings config/conf config/conf-where core/paths core/quantity decide/health
-need notes/claim notes/memory-floor notes/selftest-record observe/summary report/states
-need world/initramfs world/kernels world/md-state world/ramdisk world/ramdisk-memory
-need world/superblock world/systemd
+need act/block-size cmd/check/findings config/conf config/conf-where core/paths core/quantity
+need decide/health notes/claim notes/memory-floor notes/selftest-record observe/summary
+need report/states world/disk-find world/initramfs world/kernels world/md-state world/ramdisk
+need world/ramdisk-memory world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -58,6 +58,7 @@ check_next_boot_kernels() {
 	local release
 	for release in "${KERNELS[@]}"; do
 		check_next_boot_initramfs "$release"
+		check_next_boot_blocks "$release"
 		[[ ${CONF[RAM]} == @(none|/*) ]] || check_next_boot_modules "$release"
 		[[ ${CONF[RAM]} == none || ${CONF[ACCEPT_KERNEL_FLAW]} == yes ]] ||
 			check_next_boot_flaw "$release"
@@ -104,6 +105,24 @@ check_next_boot_initramfs_cure_() { # RELEASE
 		printf '%s\n' 'make a new one, with the claim: see INITRAMFS in ramraid-concepts(7)'
 }
 
+# Without zram, a start can't give the array larger blocks than its disks have, and is refused
+# (act/block-size.sh). The initramfs gives it none.
+check_next_boot_blocks() { # RELEASE
+	[[ ${CONF[ROOT]} != yes && $(kernels_module "$1" zram) == none ]] &&
+		check_next_boot_is_raised_ || return 0
+	findings_problem no-block-module "Linux $1 to have the module zram, since BLOCK=4096" \
+		'none, so that the array would not start' "remove that kernel, or install its \
+package with that module; if there is no partition table on the array, BLOCK=auto will do (LARGER \
+BLOCKS in ramraid-concepts(7))" "$1"
+}
+check_next_boot_is_raised_() {
+	local member nodes=() NODE
+	for member in "${MEMBERS[@]}"; do
+		! disk_find "$member" || nodes+=("$NODE")
+	done
+	block_size_is_raised "${nodes[@]}"
+}
+
 # Looks for the module that makes the RAM leg. A brd that is built in was there before us and may
 # hold anything, so world/ramdisk.sh does not use it.
 check_next_boot_modules() { # RELEASE
@@ -140,7 +159,7 @@ rapiddisk, and $(check_next_boot_brd_ "$brd"): neither can be used" "$cure" "$1"
 	esac
 }
 check_next_boot_zram_() { # RELEASE
-	[[ $(kernels_module "$1" zram) == none ]] || return 0
+	[[ $(kernels_module "$1" zram) == none ]] && ! check_next_boot_is_raised_ || return 0
 	findings_problem no-ram-module "Linux $1 to have the module zram, since RAM=${CONF[RAM]}" \
 		'none, so that there will be no RAM leg' 'write RAM=auto' "$1"
 }
