@@ -2,7 +2,7 @@
 # VERIFY=, has md compare the rebuilt RAM leg with the disk legs.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/disk-legs act/hotplug act/loop act/notify act/rescue
+need act/array-lock act/copy act/disk-legs act/hotplug act/keep-up act/loop act/notify act/rescue
 need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
 need core/log core/paths core/uninterrupted decide/action decide/health decide/leg-alone
 need decide/rescue-way notes/hardware notes/legs-seen notes/memory-floor notes/old-name
@@ -25,7 +25,7 @@ shows its progress.
 cmd_start() {
 	cli_parse "$START_USAGE" 'dry-run yes force-leg=' "$@"
 	cli_one_name "$START_USAGE"
-	conf_need "$NAME"
+	keep_up "$NAME"
 	cli_root
 	paths_run
 	if [[ -n ${OPT[force_leg]-} ]]; then

@@ -44,6 +44,14 @@ steps() {
 		exec 7</dev/md/data; sleep 1000 >/dev/null 2>&1 & pid=$!; exec 7<&-
 		refused "in use by: .*sleep (PID $pid)"; grep "is in use by" /root/log; kill $pid
 		systemctl start srv-data.mount; sums'
+	check 'the same while the configuration is away: the unit guards the array all the same' \
+		"$tools"'
+		mv /etc/ramraid/data.conf /root
+		exec 7</dev/md/data; sleep 1000 >/dev/null 2>&1 & pid=$!; exec 7<&-
+		refused "in use by: .*sleep (PID $pid)"; kill $pid
+		systemctl status ramraid@data | grep "Status: .*configuration is broken or missing"
+		mv /root/data.conf /etc/ramraid; ramraid attach data; test "$(slots data)" = UUU
+		systemctl start srv-data.mount; sums'
 	check 'a loop device, which the kernel itself holds' "$tools"'
 		modprobe loop; loop=$(losetup --find --show --read-only /dev/md/data)
 		refused "in use by: .*the loop device ${loop#/dev/}"; losetup -d $loop
