@@ -86,7 +86,7 @@ copy_workers_work_() {
 			$((TO - FROM)) "$HOW" "$rate" "$folder" ||
 			! copy_workers_is_member_ "$md" "$leg"; then
 			copy_workers_leave_ "$folder" "$leg" "$FROM" "$TO" "$COPY_ERROR"
-			[[ $COPY_ERROR != *"$COPY_BAD" ]] ||
+			copy_workers_is_member_ "$md" "$leg" ||
 				copy_workers_take_back_ "$folder" "$number" || :
 			break
 		fi
@@ -101,13 +101,13 @@ copy_workers_work_() {
 # array may have been used by anything since, and what is written to it then is in no bitmap. Nor is
 # the part of a write that the leg did not take, when that write began before the RAM leg left: md's
 # own thread records it, and no drain waits for that (freeze_array() and narrow_write_error() in
-# linux drivers/md/raid1.c). Returns 1, and sets COPY_ERROR, when the leg can't be trusted.
-readonly COPY_BAD="no longer without bad blocks in md's list"
+# linux drivers/md/raid1.c). Nobody can read the list of bad blocks of a leg that is gone. Returns
+# 1, and sets COPY_ERROR, when the leg, and all that it has given, can't be trusted.
 copy_workers_is_member_() {
 	if ! md_state_leg_is_in_sync "$1" "$2"; then
 		COPY_ERROR="$2 is no longer in sync in $1"
 	elif md_has_bad_blocks "$1" "$2"; then
-		COPY_ERROR="$2 is $COPY_BAD"
+		COPY_ERROR="$2 is no longer without bad blocks in md's list"
 	else
 		return 0
 	fi
@@ -126,28 +126,31 @@ copy_workers_take_back_() {
 	exec {TURN}>&-
 }
 
-# copy_workers_doubt_ FOLDER MD: call it when nothing is left to copy. If md has listed bad blocks
-# of one of the caller's legs since that leg gave its last piece, puts all that it gave back on the
-# list. Returns 1 when nothing was put back.
+# copy_workers_doubt_ FOLDER MD: call it when nothing is left to copy. If one of the caller's legs
+# has left the array, or md has listed bad blocks of it, since that leg gave its last piece, puts
+# all that it gave back on the list. Returns 1 when nothing was put back.
 copy_workers_doubt_() {
-	local i code=1
+	local i code=1 COPY_ERROR
 	for i in "${!legs[@]}"; do
-		if [[ -e $1/bad.${legs[i]} ]] || ! md_has_bad_blocks "$2" "${legs[i]}"; then
-			continue
-		fi
-		copy_workers_leave_ "$1" "${legs[i]}" 0 0 "${legs[i]} is $COPY_BAD"
+		! copy_workers_is_member_ "$2" "${legs[i]}" || continue
+		[[ -e $1/bad.${legs[i]} ]] ||
+			copy_workers_leave_ "$1" "${legs[i]}" 0 0 "$COPY_ERROR"
 		! copy_workers_take_back_ "$1" "$i" || code=0
 	done
 	return "$code"
 }
 
-# copy_workers_doubtful FOLDER MD: prints a leg that has given something and has bad blocks now.
+# copy_workers_doubtful FOLDER MD: prints of a leg that has given something why that can't be
+# trusted any more; nothing if there is none.
 copy_workers_doubtful() {
-	local file leg
+	local file leg COPY_ERROR
 	for file in "$1"/gave.*; do
 		{ read -r _ _ leg <"$file"; } 2>/dev/null || continue
-		! md_has_bad_blocks "$2" "$leg" || printf '%s\n' "$leg"
-	done | head -n 1
+		copy_workers_is_member_ "$2" "$leg" || {
+			printf '%s\n' "$COPY_ERROR"
+			return
+		}
+	done
 }
 
 # copy_workers_turn_ FOLDER: waits until this worker alone has the list, which it keeps until it

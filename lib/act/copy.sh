@@ -218,8 +218,8 @@ copy_finish() {
 		COPY_WHY="the superblock that was made for $node is damaged, or belongs to another \
 array or slot"
 	elif [[ -n $(copy_workers_doubtful "$folder" "$md") ]]; then
-		COPY_WHY="$(copy_workers_doubtful "$folder" "$md"), which was copied from, now has \
-bad blocks in md's list"
+		COPY_WHY="a leg that was copied from can't be trusted any more: \
+$(copy_workers_doubtful "$folder" "$md")"
 	elif ! copy_workers_is_free "$node"; then
 		COPY_WHY=$COPY_ERROR
 	elif ((SUPERBLOCK_CLONE_CLEARED != cleared)); then

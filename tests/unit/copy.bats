@@ -268,7 +268,33 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	# Or when nothing is left to do but to put it in.
 	lists_bad sd0
 	not copy_finish data
-	[[ $COPY_WHY == 'sd0, which was copied from, now has bad blocks'* ]] || fail "$COPY_WHY"
+	[[ $COPY_WHY == *"can't be trusted any more: sd0 is no longer without bad blocks"* ]] ||
+		fail "$COPY_WHY"
+}
+
+# Whether md has listed a bad block of it can't be read any more then (mdadm -If).
+@test "so it is if a leg is taken out of the array after it has given pieces" {
+	legs 16 2
+	spoiled sd1
+	dd() {
+		case $* in
+		*"/sd0 "*seek_bytes*)
+			timeout 20 bash -c 'until [[ -s $1 || -e $2 ]]; do sleep 0.05; done' - \
+				"$R/run/ramraid/data.copy/"{gave.1,bad.sd1} ||
+				return
+			rm -rf "$R/sys/block/md127/md/dev-sd1"
+			;;
+		esac
+		command dd "$@"
+	}
+	copies sd0 sd1
+	[[ $COPY_STATE == 'done' && ! -e $R/run/ramraid/data.copy/gave.1 ]] ||
+		fail "$COPY_STATE $COPY_WHY"
+	same
+	rm -rf "$R/sys/block/md127/md/dev-sd0"
+	not copy_finish data
+	[[ $COPY_WHY == *"can't be trusted any more: sd0 is no longer in sync"* ]] ||
+		fail "$COPY_WHY"
 }
 
 @test "a ramdisk that something else uses is not written to" {
