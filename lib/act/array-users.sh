@@ -1,7 +1,7 @@
 # Who uses the array, in words for a message.
 # shellcheck shell=bash
 
-need core/text world/disk world/openers
+need core/text world/disk world/md world/openers
 
 declare -gA F # the facts: decide/facts.list
 
@@ -18,4 +18,17 @@ array_users() {
 		"and $((${#lines[@]} - ARRAY_USERS_NAMED)) more")
 	users=$(printf '%s, ' "${lines[@]}")
 	printf '%s\n' "${users%, }"
+}
+
+# array_users_or_md [open]: prints what array_users prints; if that is nobody, although md says that
+# the array is open, words for that. With "open", md has been asked. ZFS and the external journal of
+# an XFS or ext4 have the array open in the kernel: no holder in sysfs, no mount, no descriptor.
+array_users_or_md() {
+	local users
+	users=$(array_users)
+	if [[ -z $users ]] && { [[ -n ${1-} ]] || ! md_is_unused "${F[array.md]}"; }; then
+		users="something that no table shows: ZFS, the journal of another file system, or \
+a program (fuser -v /dev/${F[array.md]})"
+	fi
+	printf '%s\n' "$users"
 }

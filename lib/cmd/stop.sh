@@ -62,7 +62,7 @@ systemctl status $(systemd_unit "$1")"
 	[[ ${F[array.state]} != absent ]] || return 0
 	# The unit releases the RAM leg at a shutdown, so a running array must not be without its
 	# unit.
-	users=$(array_users)
+	users=$(array_users_or_md)
 	if [[ -n $users ]]; then
 		log_error "$1: is still running, in use by: $users. \
 What systemd had mounted from it is unmounted ($again)"
@@ -327,7 +327,7 @@ stop_wait_for_users_() { # NAME
 	clock
 	end=$((NOW + 90))
 	while ((NOW < end)); do
-		users=$(array_users) || users=$TEXT_SOMEBODY
+		users=$(array_users_or_md) || users=$TEXT_SOMEBODY
 		[[ -n $users ]] || return 1
 		! disk_is_idle "${F[array.md]}" || [[ -n $(openers_of "${F[array.md]}") ]] ||
 			return 0
@@ -336,23 +336,22 @@ waiting for those who use the array: $users"
 		sleep 1
 		clock
 	done
-	log_alert "$1: still in use by $(array_users): what they write from now on is lost"
+	log_alert "$1: still in use by $users: what they write from now on is lost"
 }
 
 # stop_in_use_ NAME: prints the users before anything is changed. An array that has lost its RAM leg
 # and then can't be stopped is worse off than before, so md is asked first whether anybody has it
-# open; at a shutdown the RAM leg goes anyhow.
+# open; at a shutdown the RAM leg goes anyhow, unless it is the only good copy.
 stop_in_use_() {
 	local users
 	users=$(disk_users "${F[array.md]}") || users=$TEXT_SOMEBODY
 	if [[ -n $users ]]; then
 		printf '%s\n' "${users//$'\n'/, }"
-	elif [[ -n $DRY_RUN ]] || stop_going_down; then
+	elif [[ -n $DRY_RUN ]] || { stop_going_down && ! health_only_copy; }; then
 		array_users
+	elif stop_going_down; then
+		array_users_or_md
 	elif ! md_is_unused "${F[array.md]}"; then
-		users=$(array_users)
-		[[ -n $users ]] || users="something that this process does not see; the kernel \
-itself, or a program: fuser -v /dev/${F[array.md]}"
-		printf '%s\n' "$users"
+		array_users_or_md open
 	fi
 }

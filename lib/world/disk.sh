@@ -161,6 +161,7 @@ disk_is_idle() {
 	local stack node open users
 	users=$(disk_mounts "$1") && [[ -z $users ]] || return 1
 	mapfile -t stack < <(disk_stack "$1")
+	((${#stack[@]} > 1)) || return 1
 	for node in "${stack[@]:1}"; do
 		[[ $node == dm-* && -r $SYS/class/block/$node/dev ]] || return 1
 		users=$(disk_holders "$node") || return 1

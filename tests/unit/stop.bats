@@ -113,7 +113,8 @@ by_hand() {
 	can_save
 	md_stop() { called md_stop "$@"; }
 	GOING=going-down stops 0
-	did $'assemble data rd0\nrescue data md127\nwitness\nmd_stop md127\nramdisk_drop data'
+	did $'assemble data rd0\nwrite array_state read-auto\nwritable\nrescue data md127
+witness\nmd_stop md127\nramdisk_drop data'
 	said 'starting it from the ramdisk rd0. Do not cut the power'
 	# md does not start it: it is not given back.
 	FAILS=yes GOING=going-down stops 4
@@ -238,14 +239,14 @@ by_hand_from_disks() {
 	rescue_write() { called rescue "$1" "$3"; }
 	superblock_says() { echo 120; }
 	GOING=going-down stops 0
-	[[ $(calls) == $'assemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
+	[[ $(calls) == *$'assemble data rd0\nrescue data md127'* ]] || fail "$(calls)"
 }
 
 @test "if something unseen has the array open, nothing is changed, and its unit is up again" {
 	array
 	OPEN=yes stops 1
 	did start
-	said 'is in use by something that this process does not see'
+	said 'is in use by something that no table shows: ZFS, '
 	# udev may look into it just then: as long as mdadm does.
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/asked") == 25 ]] ||
 		fail "asked $(wc -l <"$BATS_TEST_TMPDIR/asked") times"
@@ -456,7 +457,48 @@ RAM leg is out already, and the next start rebuilds it"
 		DETACH_RAM_RESCUED=''
 	}
 	GOING=going-down stops 0
-	did $'release \nwitness\nmd_stop md127'
+	did $'write array_state read-auto\nwritable\nrelease \nwitness\nmd_stop md127'
+}
+
+# ZFS has no holder in sysfs, its mounts have no device, and it has no descriptor.
+@test "so is a user that only md knows, such as ZFS" {
+	array
+	rm -r "$R/sys/class/block/md127/md127p1"
+	before_look_configured() {
+		facts_read <"$FIXTURES/decide/$BASE.facts" &&
+			F[leg.0.state]=faulty F[leg.1.state]=faulty
+	}
+	openers_of() { :; }
+	md_write_quietly_() { ((SECONDS >= 40)) && called write "${1##*/}" "$2"; }
+	sleep() { [[ $1 == 0.2 ]] || SECONDS=$((SECONDS + 1)); } # the other is in a subshell
+	clock() { NOW=$SECONDS; }
+	detach_ram() {
+		called release "after $SECONDS s"
+		DETACH_RAM_RESCUED=''
+	}
+	SECONDS=0
+	GOING=going-down stops 0
+	[[ $(calls) == $'write array_state read-auto\nwritable\nrelease after 4'[01]* ]] ||
+		fail "$(calls)"
+	# After a minute and a half it goes on all the same.
+	md_write_quietly_() { return 1; }
+	SECONDS=0
+	GOING=going-down stops 0
+	said 'still in use by something that no table shows: ZFS'
+	[[ $(calls) == 'release after '9* ]] || fail "$(calls)"
+}
+
+@test "a person is told as well if only md knows the user, and not that nobody uses the array" {
+	array
+	OPEN=yes
+	openers_of() { :; }
+	systemd_unit_is_up() { :; }
+	systemd_stop() { return 1; }
+	systemd_reset() { :; }
+	stop_in_unit() { stop_by_systemd data; }
+	run stop_in_unit
+	assert_failure 1
+	assert_output -p 'is still running, in use by: something that no table shows: ZFS'
 }
 
 @test "md is not asked about an array that is read-only, or was never written" {
