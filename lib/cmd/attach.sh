@@ -3,7 +3,7 @@
 
 need act/array-lock act/copy act/hotplug act/loop act/transitions cmd/start config/conf
 need config/conf-need core/act core/cli core/log core/paths core/uninterrupted notes/memory-floor
-need notes/ram-out observe/before-look observe/facts observe/look world/disk world/ramdisk
+need notes/ram-out observe/before-look observe/facts observe/look world/disk world/md world/ramdisk
 need world/systemd
 
 declare -gA F # the facts: decide/facts.list
@@ -53,7 +53,7 @@ attach_check_() {
 	[[ ${CONF[RAM]} != none ]] ||
 		log_notice "$NAME: RAM=none in its configuration: it gets no RAM leg"
 	look_at_running "$NAME"
-	[[ -z ${F[kernel.flaw]} ]] || disk_is_unused "${F[array.md]}" ||
+	[[ -z ${F[kernel.flaw]} ]] || md_is_free "${F[array.md]}" ||
 		die "$NAME: is in use, and on this kernel a RAM leg must not be rebuilt while \
 something reads the array: ${F[kernel.flaw]}. Unmount it first, or reboot" "$EX_REFUSED"
 }

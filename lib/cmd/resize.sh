@@ -98,7 +98,7 @@ ramraid status ${F[name]}")
 		WRONG+=("md is at work on it (${F[array.sync]}); first: ramraid wait ${F[name]}")
 	[[ ${F[conf.ram]} != none || ${F[ram.state]} == @(none|attached) ]] ||
 		WRONG+=("it has a RAM leg, in spite of RAM=none; first: ramraid detach ${F[name]}")
-	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none ]] || disk_is_unused "${F[array.md]}" ||
+	[[ -z ${F[kernel.flaw]} || ${F[conf.ram]} == none ]] || md_is_free "${F[array.md]}" ||
 		WRONG+=("it is in use, and on this kernel a RAM leg must not be rebuilt while \
 something reads the array: ${F[kernel.flaw]}. Unmount it first")
 }

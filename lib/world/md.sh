@@ -92,6 +92,9 @@ md_is_unused() {
 	return 1
 }
 readonly MD_UNUSED_TRIES=25
+
+# md_is_free MD: does nothing use the array, neither in sight nor as md counts it?
+md_is_free() { disk_is_unused "$1" && { [[ -n $DRY_RUN ]] || md_is_unused "$1"; }; }
 md_write_quietly_() { printf '%s\n' "$2" >"$1"; } 2>/dev/null # FILE VALUE
 
 # md_add MD LEG: adds a blank member to a free slot; md rebuilds all of it. Plain "--add": with
