@@ -218,8 +218,8 @@ hardware_compare() {
 	[[ -r $STATE/${F[name]}.hardware ]] || return 0
 	mapfile -t lines <"$STATE/${F[name]}.hardware"
 	for line in "${lines[@]}"; do
-		[[ $line == *' '*' '*' '* ]] || continue
 		text_split was "$line"
+		((${#was[@]} >= 4)) || continue
 		[[ ${was[0]} == ram=* ]] || buses+="${was[1]} "
 		[[ ${was[0]} != "$key" ]] || before=${line#* }
 	done

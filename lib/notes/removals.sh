@@ -21,7 +21,7 @@ removals_read() {
 		key=${line%%=*} value=${line#*=}
 		case $key in
 		uuid) uuid=$value ;;
-		member) LEAVING+=("$value") ;;
+		member) [[ -z $value ]] || LEAVING+=("$value") ;;
 		for) ((${#LEAVING[@]} == 0)) || REMOVALS_FOR[${LEAVING[-1]}]=$value ;;
 		esac
 	done <"$file"

@@ -315,7 +315,7 @@ superblock_facts_patiently() {
 	clock
 	begin=$NOW
 	for ((try = 1; try <= SUPERBLOCK_TRIES; try++)); do
-		facts=$(superblock_facts "$DEV/$1") || facts=''
+		facts=$(superblock_facts "$DEV/$1") || facts=sb=unreadable
 		[[ $facts != sb=@(ok|none)* && $facts != *silent=yes* ]] || break
 		clock
 		((try < SUPERBLOCK_TRIES && NOW - begin < SUPERBLOCK_PATIENCE)) || break

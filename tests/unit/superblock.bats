@@ -565,3 +565,10 @@ silent() {
 	image "$T.img"
 	[[ $(superblock_facts "$T.img") == sb=ok* ]]
 }
+
+@test "a look for which no process could be made counts as unreadable, and prints no line without a key" {
+	superblock_facts() { return 1; }
+	sleep() { :; }
+	[[ $(superblock_facts_patiently sda) == sb=unreadable ]] ||
+		fail "$(superblock_facts_patiently sda)"
+}
