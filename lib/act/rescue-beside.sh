@@ -26,20 +26,33 @@ rescue system (ROOT FILE SYSTEM in ramraid-restore(8))"
 }
 
 # rescue_beside_find NAME UUID: sets RESCUE_BESIDE to the folders of images of the array that have
-# neither been put back nor given up, and that are not the one which RESCUE names. After
-# rescue_record_read. If the file system does not answer, it finds none.
+# neither been put back nor given up, and that are not the one which RESCUE names; and
+# RESCUE_CUT_OFF to those of images that were never finished, because the power was cut, or systemd
+# ended the shutdown. After rescue_record_read. If the file system does not answer, it finds none.
 rescue_beside_find() {
-	RESCUE_BESIDE=()
+	local kind folder
+	RESCUE_BESIDE=() RESCUE_CUT_OFF=()
 	[[ ${CONF[RESCUE]-none} != none ]] || return 0
-	mapfile -t RESCUE_BESIDE < <(bounded "${CONF[RESCUE]}" rescue_beside_look_ "$@")
+	while read -r kind folder; do
+		if [[ $kind == whole ]]; then
+			RESCUE_BESIDE+=("$folder")
+		else
+			RESCUE_CUT_OFF+=("$folder")
+		fi
+	done < <(bounded "${CONF[RESCUE]}" rescue_beside_look_ "$@")
 }
 rescue_beside_look_() { # NAME UUID
 	local folder
 	for folder in "$ROOT${CONF[RESCUE]}/$1"/rescue-*.*; do
-		[[ -e $folder/image && -f $folder/$RESCUE_RECORD &&
-			! $folder/image -ef ${RESCUE[image]-} ]] || continue
-		! grep -qsx "uuid=$2" -- "$folder/$RESCUE_RECORD" ||
-			printf '%s\n' "$folder"
+		[[ -e $folder/image && ! $folder/image -ef ${RESCUE[image]-} ]] || continue
+		if [[ ! -e $folder/$RESCUE_RECORD ]]; then
+			rescue_was_restored "$folder/image" ||
+				rescue_was_given_up "$folder/image" ||
+				printf 'cut-off %s\n' "$folder"
+		elif [[ -f $folder/$RESCUE_RECORD ]] &&
+			grep -qsx "uuid=$2" -- "$folder/$RESCUE_RECORD"; then
+			printf 'whole %s\n' "$folder"
+		fi
 	done
 }
 
@@ -55,12 +68,16 @@ ramraid stop ${F[name]} && ramraid restore ${F[name]}"
 # rescue_beside_warn: a start says that there is such an image. The worker of hot-plug does not
 # repeat that.
 rescue_beside_warn() {
-	local folder RESCUE_BESIDE
+	local folder RESCUE_BESIDE RESCUE_CUT_OFF
 	[[ ${F[mend]-} != yes ]] || return 0
 	rescue_beside_find "${F[name]}" "${F[uuid]}"
 	for folder in "${RESCUE_BESIDE[@]}"; do
 		log_alert "${F[name]}: a shutdown saved in $folder what only the RAM leg had, and \
 the disks may lack it, since no record in $STATE kept them from being started; \
 $(rescue_beside_todo "$folder")"
+	done
+	for folder in "${RESCUE_CUT_OFF[@]}"; do
+		log_warning "${F[name]}: an image of its RAM leg that a shutdown could not finish \
+is in $folder, and takes room that the next one may need; if nothing in it is needed: rm -r $folder"
 	done
 }

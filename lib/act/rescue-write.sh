@@ -52,7 +52,7 @@ rescue_write() {
 # caller's record to the lines of the record. Returns what the writer says at its end; 1 when it
 # ends without a word, BOUNDED_SILENT when it makes no progress.
 rescue_write_hear_() {
-	local line stall=''
+	local line stall='' ended=''
 	while :; do
 		if read -r -t 1 -u "$pipe" line; then
 			stall=''
@@ -63,8 +63,10 @@ rescue_write_hear_() {
 			*) record+=("$line") ;;
 			esac
 			[[ -z $line ]] || continue
-		elif ! kill -0 "$1" 2>/dev/null; then
+		elif [[ -n $ended ]]; then
 			return 1
+		elif ! kill -0 "$1" 2>/dev/null; then
+			ended=yes # what it has said since then is still in the pipe
 		elif clock_stalls stall "$RESCUE_WRITE_STALL"; then
 			return "$BOUNDED_SILENT"
 		fi

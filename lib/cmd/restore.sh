@@ -79,7 +79,7 @@ ramraid start $NAME" "$EX_REFUSED"
 }
 
 restore_none_() {
-	local RESCUE_BESIDE
+	local RESCUE_BESIDE RESCUE_CUT_OFF
 	rescue_beside_find "$NAME" "${CONF[UUID]}"
 	((${#RESCUE_BESIDE[@]} == 0)) ||
 		die "$NAME: no record names a rescue image; in ${RESCUE_BESIDE[-1]} is one; \

@@ -523,6 +523,23 @@ stalls() {
 	[[ $(ls "$R/var/data") == "$(basename "${IMAGE%/*}")" ]] || fail "$(ls "$R/var/data")"
 }
 
+@test "what a writer says just before it ends is heard" {
+	local code=0
+	rescue_write_apart_() {
+		command sleep 1.3
+		printf '%s\n' "folder=$R/x/rescue-1.abc" uuid=1 "image=$R/x/rescue-1.abc/image" \
+			code=0 >&"$1"
+	}
+	# It ends after a read has timed out, and before the look at whether it still runs.
+	kill() {
+		[[ $1 != -0 ]] || command sleep 0.6
+		builtin kill "$@"
+	}
+	rescue_write data uuid md127 120 "$R/var" || code=$?
+	((code == 0)) || fail "$code"
+	[[ $RESCUE_FOLDER == "$R/x/rescue-1.abc" && -s $R/etc/ramraid/state/data.rescue ]]
+}
+
 @test "a writer that is given up is ended, with all that it has started" {
 	local code=0
 	stalls 1

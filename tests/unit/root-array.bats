@@ -143,6 +143,26 @@ lost() {
 	assert_output 'ramraid: data: there is no rescue image to restore'
 }
 
+@test "an image that a shutdown could not finish is reported by check and at a start, and is none for restore" {
+	lost
+	rm "${IMAGE%/*}/record"
+	verb check data
+	assert_output -p "problem rescue-cut-off: expected every image in /var/lib/ramraid to be whole, found ${IMAGE%/*}/image"
+	assert_output -p "if nothing in it is needed: rm -r ${IMAGE%/*}"
+	verb restore --yes data
+	assert_failure 3
+	assert_output 'ramraid: data: there is no rescue image to restore'
+	libraries
+	conf_load data
+	F[name]=data F[uuid]=$ID
+	run rescue_beside_warn
+	assert_output -p "could not finish is in ${IMAGE%/*}, and takes room"
+	# What a record names is whole, whether or not it is also beside the image.
+	RESCUE=([image]=$IMAGE)
+	run rescue_beside_warn
+	assert_output ''
+}
+
 @test "an image without / that no record names is put back after its record is copied" {
 	lost
 	sed -i /ROOT=/d "$R/etc/ramraid/data.conf"

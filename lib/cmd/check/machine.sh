@@ -169,12 +169,17 @@ in $(conf_where "$CHECK_ARRAY" RESCUE); what was saved: ramraid restore --delete
 # check_machine_rescue_beside: is there an image that no start knows of? And is this an array of
 # which a start never does, because the record is on the array itself? After facts_observe.
 check_machine_rescue_beside() {
-	local folder found NODE RESCUE_BESIDE
+	local folder found NODE RESCUE_BESIDE RESCUE_CUT_OFF
 	rescue_beside_find "$CHECK_ARRAY" "${F[uuid]}"
 	for folder in "${RESCUE_BESIDE[@]}"; do
 		findings_problem rescue-unrecorded "a record in $STATE of every rescue image, so \
 that a start refuses the disks, which may lack what the image has" \
 			"none of $folder/image" "$(rescue_beside_todo "$folder")"
+	done
+	for folder in "${RESCUE_CUT_OFF[@]}"; do
+		findings_problem rescue-cut-off "every image in ${CONF[RESCUE]} to be whole" \
+			"$folder/image, which a shutdown could not finish, and which takes room \
+that the next one may need" "if nothing in it is needed: rm -r $folder"
 	done
 	[[ ${F[conf.root]} == yes && ${F[conf.ram]} != none && ${CONF[RESCUE]} != none &&
 		-n ${F[array.md]} ]] && rescue_beside_state_on "${F[array.md]}" || return 0
