@@ -2,11 +2,11 @@
 # all data.
 # shellcheck shell=bash
 
-need act/block-size act/copy act/loop act/loop-act act/rescue act/rescue-beside act/rescue-write
-need act/transitions act/witness-update config/conf core/act core/clock core/log core/paths
-need core/quantity core/text decide/action decide/health decide/ram-device notes/legs-seen
-need notes/watched observe/before-look observe/facts observe/rescue-place world/md world/md-format
-need world/ramdisk world/superblock world/systemd
+need act/block-size act/copy act/detach-ram-sync act/loop act/loop-act act/rescue act/rescue-beside
+need act/rescue-write act/transitions act/witness-update config/conf core/act core/clock core/log
+need core/paths core/quantity core/text decide/action decide/health decide/ram-device
+need notes/legs-seen notes/watched observe/before-look observe/facts observe/rescue-place world/md
+need world/md-format world/ramdisk world/superblock world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -163,7 +163,10 @@ detach_ram_resync_or_rescue_() { # NAME going-down|""
 		F[waited]=$((NOW - begin))
 		action_choose
 		case $ACTION in
-		wait-sync | wait-members) detach_ram_wait_ ;;
+		wait-sync | wait-members)
+			detach_ram_wait_ "$1" "${2-}" "$failures" || failures=$((failures + 1))
+			[[ -z $DETACH_RAM_RESCUED ]] || return 0
+			;;
 		make-writable | set-backlog | write-mostly | remove-leg | remove-gone | readd | \
 			add-leg)
 			detach_ram_act_
@@ -216,12 +219,18 @@ $(transitions_remedy)"
 	told=$NOW
 }
 
-# Waits while md works or a disk may still come; idle is the caller's.
-detach_ram_wait_() {
-	[[ $ACTION != wait-sync ]] || loop_watch_sync idle
+# Waits while md works or a disk may still come; idle is the caller's. If md would work too long for
+# a shutdown, does as detach_ram_wait_for_disk_ does.
+detach_ram_wait_() { # NAME going-down|"" FAILURES
+	[[ $ACTION != wait-sync ]] || {
+		loop_watch_sync idle
+		detach_ram_sync_clear
+	}
 	systemd_go_on
 	systemd_status "the RAM leg is the only good copy; \
 $WHY ($(quantity_show_progress "${F[array.done]}" "${F[array.total]}" "${F[array.rate]}"))"
+	[[ $2 != going-down || $ACTION != wait-sync ]] || detach_ram_sync_is_in_time ||
+		detach_ram_wait_for_disk_ "$1" 0 "$3"
 }
 
 detach_ram_act_() {

@@ -741,3 +741,55 @@ not release the array: going on anyway"
 	(set -Eeuo pipefail && stop_array data) 2>"$BATS_TEST_TMPDIR/log" || code=$?
 	[[ $(calls) == *rescue* ]] || fail "$code: $(calls)" "$(<"$BATS_TEST_TMPDIR/log")"
 }
+
+# slow RATE: going down, a disk leg has come back, and md rebuilds it at RATE KiB a second. The
+# image succeeds.
+slow() {
+	facts_observe() {
+		facts_read <"$FIXTURES/decide/whole-2.facts"
+		F[disks.lack]=yes F[leg.0.lacks]=yes F[array.degraded]=1
+		F[leg.1.state]=recovering F[leg.1.slot]=2 F[array.sync]=${SYNC:-recover}
+		F[array.total]=600000000 F[array.done]=1000 F[array.rate]=$1
+		((SECONDS < 20000)) || exit 9
+	}
+	eval "$(declare -f facts_observe | sed "s/=\$1/=$1/")"
+	before_look_times() { F[conf.member_timeout]=30; }
+	rescue_why_not() { :; }
+	rescue_turn() { :; }
+	rescue_turn_end() { :; }
+	rescue_beside_state_on() { return 1; }
+	rescue_write() { called rescue "after $SECONDS s"; }
+	superblock_says() { echo 120; }
+	transitions_remedy() { :; }
+	systemd_go_on() { :; }
+	systemd_status() { :; }
+	md_check_end() { called end-check "$@" && SYNC=recover; }
+	clock() { NOW=$SECONDS; }
+	sleep() { SECONDS=$((SECONDS + 20)); }
+}
+
+@test "going down, a rebuild that would take too long for a shutdown is not waited for: an image is made" {
+	declare -gA CONF=([RAM]=auto [MEMBER_TIMEOUT]=30s [RESCUE]=/var)
+	local code=0
+	slow 20000 # four hours
+	facts_observe
+	(SECONDS=0 && detach_ram data going-down) 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	((code == 0)) || fail "$code: $(<"$BATS_TEST_TMPDIR/log")"
+	[[ $(calls) == 'rescue after 6'?' s' ]] || fail "$(calls)"
+	said 'which is too long for a shutdown'
+	# A quick one is waited for.
+	slow 200000
+	facts_observe
+	(SECONDS=18000 && detach_ram data going-down) 2>"$BATS_TEST_TMPDIR/log" || code=$?
+	[[ $code == 9 && $(calls | wc -l) == 1 ]] || fail "$code $(calls)"
+}
+
+@test "a check that keeps a disk leg from being rebuilt, while only the RAM leg has all data, is ended" {
+	declare -gA CONF=([RAM]=auto [MEMBER_TIMEOUT]=30s [RESCUE]=/var)
+	SYNC=check
+	slow 0
+	facts_observe
+	(SECONDS=19900 && detach_ram data going-down) 2>"$BATS_TEST_TMPDIR/log" || :
+	did 'end-check md127'
+	said "ending md's check of md127"
+}
