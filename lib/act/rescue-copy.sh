@@ -157,10 +157,13 @@ rescue_copy_progress_() { # FILE BYTES
 }
 
 # rescue_copy_holds FILE BYTES SHA256: does FILE have these BYTES and this SHA256? Reads it back
-# through RESCUE_FROM, which for a large file takes as long as the copy.
+# through RESCUE_FROM, which for a large file takes as long as the copy; and from its disk, because
+# dd first has the kernel drop what it has of it in memory (POSIX_FADV_DONTNEED). A file system that
+# can't do that is read as it is.
 rescue_copy_holds() {
 	[[ $(stat -L -c %s -- "/proc/self/fd/$RESCUE_FROM") == "$2" ]] || return 1
 	(
+		dd iflag=nocache count=0 status=none <&"$RESCUE_FROM" 2>/dev/null || :
 		sum=$(sha256sum <&"$RESCUE_FROM")
 		[[ $sum == "$3  -" ]]
 	) &

@@ -58,7 +58,13 @@ no_image() {
 	systemd_go_on() { called go_on; }
 	systemd_status() { called "$*"; }
 	sha256sum() { sleep 1.5 && command sha256sum; }
+	# From the disk, not from what the kernel still has in memory of the write.
+	dd() {
+		command dd "$@" || return
+		[[ $* != *nocache* ]] || called 'dropped from memory'
+	}
 	write
+	[[ $(calls) == *'saving it to'*'dropped from memory'* ]] || fail "$(calls)"
 	[[ $(calls) == *"reading $IMAGE back"*go_on*"reading $IMAGE back"* &&
 		$(calls) == *'saving it to'* ]] ||
 		fail "$(calls)"
