@@ -1,9 +1,9 @@
 # ramraid scrub: has md compare the legs of a running array.
 # shellcheck shell=bash
 
-need act/array-lock act/left-check act/notify config/conf-faults config/conf-need core/act core/cli
-need core/log core/paths core/uninterrupted notes/legs-seen observe/before-look observe/look
-need observe/outside report/progress-line world/md world/md-check
+need act/array-lock act/left-check act/notify act/verify config/conf-faults config/conf-need
+need core/act core/cli core/log core/paths core/uninterrupted notes/legs-seen observe/before-look
+need observe/look observe/outside report/progress-line world/md world/md-check
 
 declare -gA F # the facts: decide/facts.list
 
@@ -15,9 +15,6 @@ or when another ramraid has something to do. ramraid-scrub@NAME.timer does the s
 until you enable it.
 Exit code 0: the legs are equal; 1: they differ, or there are no two to compare; 3: the array does
 not run; 75: md, or another ramraid, is at work on the array, or scrub did not get to the end.'
-
-# looks in a row: other processes hold the lock for a moment just to see whether it is free
-readonly SCRUB_GIVE_WAY=4
 
 cmd_scrub() {
 	local MISMATCHES=0 bytes
@@ -31,7 +28,7 @@ cmd_scrub() {
 	scrub_can_begin "$NAME"
 	bytes=$(md_bytes "${F[array.md]}") ||
 		die "$NAME: has been stopped meanwhile; type: ramraid start $NAME" "$EX_INACTIVE"
-	PROGRESS_SHOWN='' SCRUB_WHY='' SCRUB_BUSY=0
+	PROGRESS_SHOWN='' SCRUB_WHY='' VERIFY_BUSY=0
 	trap 'scrub_interrupted' INT TERM HUP PIPE
 	md_check "${F[array.md]}" 0 $((bytes / 512)) scrub_look ||
 		SCRUB_WHY=${SCRUB_WHY:-md was told to stop, or has lost a leg}
@@ -61,10 +58,8 @@ scrub_can_begin() { # NAME
 		"$EX_FAILED"
 }
 
-# md takes no leg back during a check, so anybody who wants to work on the array goes first.
 scrub_look() {
-	if array_lock_is_free "$NAME"; then SCRUB_BUSY=0; else SCRUB_BUSY=$((SCRUB_BUSY + 1)); fi
-	((SCRUB_BUSY < SCRUB_GIVE_WAY)) || {
+	verify_gives_way "$NAME" || {
 		SCRUB_WHY='another ramraid is working on the array'
 		return 1
 	}

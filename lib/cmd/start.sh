@@ -2,13 +2,12 @@
 # VERIFY=, has md compare the rebuilt RAM leg with the disk legs.
 # shellcheck shell=bash
 
-need act/array-lock act/copy act/disk-legs act/hotplug act/keep-up act/loop act/notify act/rescue
-need act/transitions act/witness-update cmd/wait config/conf config/conf-need core/act core/cli
-need core/log core/paths core/uninterrupted decide/action decide/health decide/leg-alone
+need act/array-lock act/copy act/disk-legs act/hotplug act/keep-up act/loop act/rescue
+need act/transitions act/verify act/witness-update cmd/wait config/conf config/conf-need core/act
+need core/cli core/log core/paths core/uninterrupted decide/action decide/health decide/leg-alone
 need decide/rescue-way notes/hardware notes/legs-seen notes/memory-floor notes/old-name
 need notes/ram-out notes/refusal notes/rescue-record observe/all-disks observe/before-look
-need observe/facts observe/rescue-place world/disk-find world/md world/md-check world/ramdisk
-need world/systemd
+need observe/facts observe/rescue-place world/disk-find world/md world/ramdisk world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -242,7 +241,7 @@ start_here() { # NAME
 	((code != 0)) || transitions_tell "$1"
 	# Hot-plug looks even after a refusal: a disk may have come since the loop's last look.
 	hotplug_trigger
-	((code != 0)) || start_verify "$1"
+	((code != 0)) || verify_legs "$1"
 	exit "$code"
 }
 
@@ -261,7 +260,7 @@ start_interrupted() { # NAME
 
 start_leave_() { # NAME
 	loop_speed system
-	start_verify_stop
+	verify_stop
 	copy_stop "$1" || log_warning "$1: $COPY_WHY"
 }
 
@@ -311,50 +310,3 @@ start_tell_down_() { # NAME
 		log_notice "$1: not in use again yet: ${down//$'\n'/, }. To mount what fstab \
 mounts at boot: systemctl start local-fs.target"
 }
-
-# how many places "sample" looks at, and how much at each (4 MiB)
-readonly VERIFY_SAMPLES=16 VERIFY_SECTORS=8192
-
-# start_verify NAME: has md compare the legs, if the RAM leg was rebuilt in this start. It runs
-# after the gate has opened and without the array's lock: it may take long, and disturbs nobody (md
-# only uses time that the disks have left). Returns 0, and reports what it finds.
-start_verify() {
-	local size from i VALUE MISMATCHES differ=0
-	[[ ${CONF[VERIFY]} != no && -n ${LOOP_REBUILT-} && ${F[ram.state]} == in_sync ]] || return 0
-	size=$(md_bytes "${F[array.md]}") || return 0 # it has been stopped
-	size=$((size / 512))
-	VERIFY_MD=${F[array.md]}
-	if [[ ${CONF[VERIFY]} == yes ]] || ((size <= VERIFY_SAMPLES * VERIFY_SECTORS)); then
-		start_verify_part_ "$1" 0 "$size" || return 0
-		differ=$MISMATCHES
-	else
-		for ((i = 0; i < VERIFY_SAMPLES; i++)); do
-			from=$(((RANDOM * 32768 + RANDOM) % (size / \
-				VERIFY_SECTORS - 1) * VERIFY_SECTORS))
-			start_verify_part_ "$1" "$from" $((from + VERIFY_SECTORS)) || return 0
-			differ=$((differ + MISMATCHES))
-		done
-	fi
-	VERIFY_MD=''
-	if ((differ == 0)); then
-		log_info "$1: md has compared the legs, and found no difference \
-(VERIFY=${CONF[VERIFY]})"
-	else
-		notify alert mismatch '' "$1: $differ SECTORS DIFFER between the legs \
-(VERIFY=${CONF[VERIFY]}). Harmless only if they are in use by swap, or were discarded. \
-To rebuild the RAM leg: ramraid detach $1; ramraid attach $1"
-	fi
-}
-
-# Compares the legs of NAME from FROM to TO (sectors), and sets MISMATCHES. Returns 1 if md could
-# not do it.
-start_verify_part_() {
-	systemd_status "whole; comparing the legs"
-	md_check "$VERIFY_MD" "$2" "$3" && return
-	log_warning "$1: md could not compare the legs: something else is at work on $VERIFY_MD"
-	VERIFY_MD=''
-	return 1
-}
-
-# start_verify_stop: ends a comparison that is still going on when the program is ended.
-start_verify_stop() { [[ -z ${VERIFY_MD-} ]] || md_check_end "$VERIFY_MD"; }

@@ -1937,7 +1937,7 @@ others are" --ram=/dev/sdb data /dev/md127
 @test "only the first start after adopt may find the array in use; any start deletes the note of a release" {
 	libraries
 	loop_run() { called "$2 ${3-}" && conf_need_keep "$1"; }
-	start_verify() { :; }
+	verify_legs() { :; }
 	conf_need() { :; } # CONF and MEMBERS are those above
 	declare -gA CONF=([WAIT]=yes [UUID]=u [RAM]=auto [RESCUE]=none)
 	MEMBERS=(/dev/disk/by-id/ata-A)
