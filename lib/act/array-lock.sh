@@ -13,6 +13,17 @@ array_lock_is_free() {
 	((code != 1))
 }
 
+# array_lock_who NAME: prints, in words, who holds it.
+array_lock_who() {
+	local HOLDER HOLDER_WORK
+	lock_holder "$LOCKS/work.$1"
+	if [[ -n $HOLDER ]]; then
+		printf 'ramraid %s (PID %s)\n' "$HOLDER_WORK" "$HOLDER"
+	else
+		printf 'another ramraid\n'
+	fi
+}
+
 # array_lock NAME SECONDS: takes the lock of the array. Ends the program with 75 when another worker
 # still has it after SECONDS.
 array_lock() {
@@ -22,8 +33,8 @@ array_lock() {
 		die "$1: $LOCKS/work.$1 can't be opened, so it is not known who else is working \
 on it; is $RUN writable?"
 	((code == 0)) ||
-		die "$1: another ramraid is working on it, hot-plug perhaps; \
-when it has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
+		die "$1: $(array_lock_who "$1") is working on it, or waits for an answer; when it \
+has ended (ramraid wait $1), type this again" "$EX_TRY_AGAIN"
 }
 
 # array_lock_of_unit NAME SECONDS: as array_lock, for a start. If the unit starts once more while

@@ -48,7 +48,7 @@ scrub_can_begin() { # NAME
 		die "$1: md is at work on it (${F[array.sync]}); see: ramraid status $1" \
 			"$EX_TRY_AGAIN"
 	array_lock_is_free "$1" ||
-		die "$1: another ramraid is working on it; see: ramraid status $1" \
+		die "$1: $(array_lock_who "$1") is working on it; see: ramraid status $1" \
 			"$EX_TRY_AGAIN"
 	[[ ${F[ram.state]} != in_sync ]] || good=1
 	for ((i = 0; i < ${F[members]}; i++)); do

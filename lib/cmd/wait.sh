@@ -25,9 +25,11 @@ cmd_wait() {
 	wait_whole "$NAME" "$bound"
 }
 
+readonly WAIT_TELL=10 # seconds after which it says what it waits for, other than md
+
 # wait_whole NAME SECONDS|infinity: waits until the array is whole. Returns what the usage says.
 wait_whole() {
-	local begin NOW state shown=''
+	local begin NOW state shown='' told=''
 	clock
 	begin=$NOW
 	before_look_configured "$1"
@@ -53,9 +55,19 @@ wait_whole() {
 			log_error "$1: not whole after $2 s; see: ramraid status $1"
 			return "$EX_TRY_AGAIN"
 		}
+		((NOW - begin < WAIT_TELL)) || wait_tell_ "$1" "$state"
 		[[ ! -t 2 ]] || { shown=yes && progress_line "$1" "$state"; }
 		sleep 0.5
 	done
+}
+
+# A command may wait for an answer, or have been stopped by Ctrl-Z; then nothing else shows that.
+wait_tell_() { # NAME UNIT-STATE
+	[[ -z $told && ${F[array.sync]} == @(idle|frozen) && $2 != activating ]] &&
+		! array_lock_is_free "$1" || return 0
+	told=yes
+	log_notice "$1: waiting for $(array_lock_who "$1"), which is at work on it, or waits for \
+an answer"
 }
 
 # wait_disks NAME: waits until nothing goes on any more that could add a leg. Returns 0 if all disk

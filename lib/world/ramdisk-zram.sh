@@ -152,6 +152,10 @@ ramdisk_zram_spare() {
 for a moment (0.6% of the size of a leg), and $(quantity_show_bytes "$RAM_AVAILABLE") are available"
 		return 1
 	}
+	ramdisk_zram_is_there || {
+		RAMDISK_ZRAM_WHY="the kernel module zram is not available for $(uname -r)"
+		return 1
+	}
 	RAMDISK_ZRAM_SPARE=$(ramdisk_zram_add) || return 1
 	{ read -r sequence <"$SYS/block/$RAMDISK_ZRAM_SPARE/diskseq"; } 2>/dev/null || :
 	act_put "$RUN/$1.block" "$RAMDISK_ZRAM_SPARE ${sequence:--}" || return 1

@@ -588,7 +588,7 @@ hasty() {
 	}
 	stops 75
 	did ''
-	said 'another ramraid is working on it'
+	said 'ramraid replace (PID '
 	(($(paste -sd + "$BATS_TEST_TMPDIR/waits") == 60)) || fail "$(<"$BATS_TEST_TMPDIR/waits")"
 }
 

@@ -55,6 +55,16 @@ setup() {
 	assert_output -p 'runs, but is not whole'
 }
 
+@test "wait says once who it waits for if that is no rebuild" {
+	local WHOLE_AT=60
+	array_lock_is_free() { return 1; }
+	array_lock_who() { echo 'ramraid restore (PID 7)'; }
+	clock() { NOW=$LOOKS; }
+	wait_whole data infinity 2>"$BATS_TEST_TMPDIR/log"
+	[[ $(grep -c 'waiting for ramraid restore (PID 7)' "$BATS_TEST_TMPDIR/log") == 1 ]] ||
+		fail "$(<"$BATS_TEST_TMPDIR/log")"
+}
+
 @test "wait ends if a command that was killed has left md frozen, and says what to type" {
 	facts_observe() {
 		LOOKS=$((LOOKS + 1))
