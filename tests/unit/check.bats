@@ -520,6 +520,17 @@ lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 lsinitrd $R/boot/initrd.img-$NEW" ]] || fail "$(calls)"
 }
 
+@test "an initramfs that a claim could not make is found, but not while one is being made" {
+	: >"$R/etc/ramraid/state/initramfs-due"
+	finds initramfs-due
+	says 'action: ramraid claim'
+	mkdir -p "$R/run/ramraid/.locks"
+	flock --no-fork "$R/run/ramraid/.locks/initramfs" sleep 60 &
+	until ! flock --nonblock "$R/run/ramraid/.locks/initramfs" true; do sleep 0.05; done
+	silent
+	kill $!
+}
+
 @test "a kernel without zram is found where the array gets larger blocks only with it, whatever the RAM leg is" {
 	local ram
 	for ram in auto none zram; do

@@ -536,7 +536,7 @@ refuses() {
 @test "without zram, or if mdadm does not take the spare, the array is not started with smaller blocks" {
 	disks
 	modprobe() { return 1; }
-	refuses 'zram made no spare for it'
+	refuses 'the kernel module zram is not available for '
 	did ''
 	modprobe() { :; }
 	REFUSES=zram1

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 need act/array-lock act/notify act/rescue-beside cmd/check/findings config/conf config/conf-faults
-need config/conf-where core/cli core/mounts core/paths core/quantity core/text core/trust
+need config/conf-where core/cli core/lock core/mounts core/paths core/quantity core/text core/trust
 need notes/adopted notes/claim notes/hardware notes/selftest-record observe/ramdisk-makers
 need observe/rescue-place world/disk world/disk-find world/ramdisk world/ramdisk-memory
 
@@ -16,6 +16,7 @@ check_machine() {
 	check_machine_mail
 	[[ -n $1 ]] || return 0
 	check_machine_claims_left
+	check_machine_initramfs_due
 	check_machine_selftest_left
 	check_machine_half_done_unconfigured
 	check_machine_memory_of_all
@@ -52,6 +53,13 @@ check_machine_claims_left() {
 				"no claim of an array that is not configured ($name), \
 since nobody would start it" "$file" 'ramraid claim'
 	done
+}
+
+# A claim that could not make the initramfs anew has noted that (cmd/claim.sh).
+check_machine_initramfs_due() {
+	[[ -e $STATE/initramfs-due ]] && lock_is_free "$LOCKS/initramfs" || return 0
+	findings_problem initramfs-due 'every initramfs to have the claims of now' \
+		'that the last claim could not make it, or was interrupted' 'ramraid claim'
 }
 
 # What a self-test that was killed has left takes memory; the next self-test removes it.
