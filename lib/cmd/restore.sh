@@ -136,17 +136,21 @@ $STATE/$NAME.hardware; ramraid restore $NAME"
 }
 
 # restore_no_leg_ COPIES: ends the program, because no disk leg can take the image: says how to copy
-# it onto another array. "destroy" refuses as long as there is a record of an image.
+# it onto another array. "destroy" refuses as long as there is a record of an image; "create", as
+# long as a configured array has a MEMBER line that leads to the disk, which a new disk in the old
+# place may have.
 restore_no_leg_() {
-	local lost=''
+	local lost='' ram=''
+	[[ ${CONF[RAM]} != zram* ]] || ram=" --ram=${CONF[RAM]}"
 	[[ -z ${F[rescue.lost]} ]] ||
 		lost=". ${F[rescue.lost]}. On the new array they read as zeros as well, and \
 nothing marks them: keep a copy of ${RESCUE[file]}, which lists all of them (lost=FROM:BYTES)"
 	die "$NAME: there is no disk leg that holds a slot of the array and was not being \
 rebuilt. Bring one back; or create an array with another name, no smaller than the image, and copy \
-the image onto it: ramraid create --force NEW DISK; dd if=${RESCUE[image]} of=/dev/md/NEW bs=1M \
-conv=fsync; only when all of it is there: rm ${RESCUE[image]} ${RESCUE[file]}; ramraid destroy \
-$NAME$lost$1" "$EX_REFUSED"
+the image onto it: ramraid create --force$ram NEW DISK; dd if=${RESCUE[image]} of=/dev/md/NEW \
+bs=1M conv=fsync; only when all of it is there: rm ${RESCUE[image]} ${RESCUE[file]}; ramraid \
+destroy $NAME. If create says that DISK is a leg of $NAME, because it has its name: mv \
+$ETC/$NAME.conf $ETC/$NAME.conf.old before create, and back before destroy$lost$1" "$EX_REFUSED"
 }
 
 # restore_give_up_: sets RESTORE_GIVE_UP to the legs that may have been used without the newest one

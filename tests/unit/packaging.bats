@@ -167,6 +167,23 @@ status data"
 	assert_line --partial 'mdadm --assemble --run'
 }
 
+@test "so does the record of an image, or of an only good copy, whose configuration was renamed" {
+	local record
+	program ramraid 'case $1:$2 in *:aside) exit 3 ;; esac'
+	arrays data
+	mkdir -p "$R/etc/ramraid/state"
+	printf 'uuid=x\nlegs=a\n' >"$R/etc/ramraid/state/aside.witness"
+	run "$PROJECT/packaging/before-removal"
+	assert_success
+	for record in aside.rescue aside.witness; do
+		printf 'uuid=x\nlegs=\n' >"$R/etc/ramraid/state/$record"
+		run "$PROJECT/packaging/before-removal"
+		assert_failure 1
+		assert_output --partial 'the configuration of aside is gone, and when it last ran'
+		rm "$R/etc/ramraid/state/$record"
+	done
+}
+
 @test "a claim that can't be removed blocks the removal, and what was stopped is started again" {
 	program ramraid '[[ $1 != claim ]] || exit 1'
 	mkdir -p "$R/etc/mdadm/mdadm.conf.d"

@@ -403,6 +403,11 @@ stopped; nothing was changed (--dry-run)"
 	restores 4 "dd if=$IMAGE of=/dev/md/NEW bs=1M conv=fsync; only when all of it is there: rm $IMAGE \
 $S/data.rescue; ramraid destroy data"
 	[[ $output != *zeros* ]] || fail "$output"
+	# The way leads on if the new disk has the name of the old one, and to blocks that fit.
+	[[ $output == *"mv $R/etc/ramraid/data.conf $R/etc/ramraid/data.conf.old before create"* ]] ||
+		fail "$output"
+	conf_need() { NAME=data && declare -gA CONF=([RESCUE]=$R/var [RAM]=zram:lz4); }
+	restores 4 "ramraid create --force --ram=zram:lz4 NEW DISK"
 	echo lost=4096:4096 >>"$S/data.rescue"
 	restores 4 "zeros in the image: bytes 4096 to 8191. On the new array they read as zeros as well"
 	[[ $output == *"keep a copy of $S/data.rescue"* && -e $IMAGE && -e $S/data.rescue ]] || fail "$output"
