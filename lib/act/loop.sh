@@ -213,8 +213,8 @@ for the same reason as before; see: ramraid status ${F[name]}"
 		[[ $ACTION == refuse ]] && return "$EX_REFUSED"
 		[[ ${F[conf.on_timeout]} != fail ]] ||
 			keeps='ON_TIMEOUT=fail keeps what depends on it down'
-		log_error "${F[name]}: $keeps. The array itself runs; to go on: \
-systemctl restart ramraid@${F[name]}"
+		log_error "${F[name]}: $keeps. The array itself runs; to go on: ramraid start \
+${F[name]}"
 		return "$EX_FAILED"
 		;;
 	esac

@@ -194,6 +194,7 @@ replace_begin() { # NAME
 			removals_write "$1" "${CONF[UUID]}" "${LEAVING[@]}"
 	} ||
 		die "$1: $ETC/$1.conf or $(removals_file "$1") could not be written; \
-the disks are as before"
+the disks are as before. When that is fixed, type this again, or delete the MEMBER line of the new \
+disk"
 	membership_look "$1"
 }

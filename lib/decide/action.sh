@@ -55,8 +55,7 @@ action_broken_() {
 the RAM leg failed when it was the only good copy. Do not stop it: $(rescue_way_broken)"
 	else
 		choice_is refuse "md has stopped writing to ${F[array.md]}: its last good leg \
-failed. Stop it (mdadm --stop /dev/${F[array.md]}), check the disks, then: systemctl restart \
-ramraid@${F[name]}"
+failed. Stop it (mdadm --stop /dev/${F[array.md]}), check the disks, then: ramraid start ${F[name]}"
 	fi
 }
 
@@ -65,7 +64,8 @@ ramraid@${F[name]}"
 action_inactive_() {
 	if [[ -n ${F[array.strangers]} ]]; then
 		choice_is refuse "${F[array.md]} is half assembled and holds \
-${F[array.strangers]}, which the configuration does not name"
+${F[array.strangers]}, which the configuration does not name. If these are its legs, write \
+MEMBER lines for them; then: mdadm --stop /dev/${F[array.md]} && ramraid start ${F[name]}"
 	elif choice_barred stop-inactive; then
 		choice_is refuse "${F[array.md]} is half assembled and could not be stopped: \
 $BARRED"

@@ -429,7 +429,7 @@ the primary read it; see: drbdadm role data)"
 @test "a broken array is refused, with what to type" {
 	decides refuse whole-2 array.state=broken
 	because 'mdadm --stop /dev/md127'
-	because 'systemctl restart ramraid@data'
+	because 'then: ramraid start data'
 	decides refuse whole-2 array.state=broken leg.0.state=faulty leg.1.state=faulty
 	because 'Do not stop it: reboot'
 	not because 'do NOT reboot'
