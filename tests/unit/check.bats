@@ -152,6 +152,8 @@ systemctl() {
 	*ReadWritePaths*) cat "$R/units/sandbox" 2>/dev/null ;;
 	*mdmonitor.service) cat "$R/mdmonitor" 2>/dev/null ;;
 	*ActiveState*ramraid-monitor@*) cat "$R/monitor" 2>/dev/null || cat "$R/active" ;;
+	*ActiveState*hotplug.path) cat "$R/path" 2>/dev/null || cat "$R/active" ;;
+	*ActiveState*hotplug.timer) cat "$R/timer" 2>/dev/null || cat "$R/active" ;;
 	*ActiveState*) cat "$R/active" ;;
 	'show --property=Id,LoadState,After,FragmentPath -- '*)
 		shift 3
@@ -1136,6 +1138,15 @@ stay a plain array"
 	echo failed >"$R/active"
 	finds unit-inactive
 	says 'it failed, so that nothing takes the RAM leg out at shutdown'
+}
+
+@test "hot-plug that is stopped or masked is found" {
+	echo inactive >"$R/path"
+	finds hotplug-inactive
+	says 'expected ramraid-hotplug.path to be active, so that disks that come back are put back'
+	says 'systemctl unmask ramraid-hotplug.path'
+	echo failed >"$R/timer"
+	finds hotplug-inactive hotplug-inactive
 }
 
 @test "a monitor that is not active is found" {

@@ -68,3 +68,16 @@ is cut before, the next start may trust that leg" \
 			"systemctl restart $unit; if it fails again (systemctl status $unit): \
 sysctl fs.inotify.max_user_instances=1024, and the same line in /etc/sysctl.d"
 }
+
+# The array's unit pulls them in; somebody may have stopped or masked them since.
+check_record_hotplug() {
+	local unit state
+	[[ $CHECK_UNIT == @(active|reloading) ]] || return 0
+	for unit in ramraid-hotplug.path ramraid-hotplug.timer; do
+		state=$(systemctl show --property=ActiveState --value "$unit") || state=''
+		[[ $state != @(inactive|failed|deactivating) ]] ||
+			findings_problem hotplug-inactive "$unit to be active, so that disks that \
+come back are put back" "it $state" \
+				"systemctl start $unit; if it is masked: systemctl unmask $unit"
+	done
+}

@@ -41,6 +41,7 @@ ${F[rescue.image]}${F[rescue.lost]:+; ${F[rescue.lost]}}" "$RESCUE_ACTION"
 	check_record
 	check_record_unit
 	check_record_monitor
+	check_record_hotplug
 }
 
 # For an array that does not run: what would a start do? The answer needs the superblocks, which
