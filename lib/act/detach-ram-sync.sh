@@ -20,13 +20,16 @@ being rebuilt"
 }
 
 # detach_ram_sync_is_in_time: does what md does now end in time, at the rate of now? F[waited] says
-# how many seconds the guard has waited.
+# how many seconds the guard has waited. Says so once when it does not.
+DETACH_RAM_SYNC_SAID=''
 detach_ram_sync_is_in_time() {
 	local rate=${F[array.rate]} left
 	((rate > 0 && F[waited] >= DETACH_RAM_SYNC_SURE)) || return 0
-	left=$(((F[array.total] - F[array.done]) / 2 / rate))
+	left=$(((${F[array.total]} - ${F[array.done]}) / 2 / rate))
 	((F[waited] + left > DETACH_RAM_SYNC_MOST)) || return 0
-	log_notice "${F[name]}: md would work on it for another $(quantity_show_seconds "$left"), \
-which is too long for a shutdown: saving the RAM leg before that"
+	[[ -n $DETACH_RAM_SYNC_SAID ]] ||
+		log_notice "${F[name]}: md would work on it for another \
+$(quantity_show_seconds "$left"), which is too long for a shutdown: saving the RAM leg before that"
+	DETACH_RAM_SYNC_SAID=yes
 	return 1
 }
