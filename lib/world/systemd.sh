@@ -59,7 +59,9 @@ systemd_go_on() {
 		log_notice 'systemd did not take the request for more time'
 }
 
-systemd_unit_state() { systemctl show --property=ActiveState --value "$(systemd_unit "$1")"; }
+# systemd_unit_state NAME: prints the ActiveState of the array's unit; systemd_state UNIT: of any.
+systemd_unit_state() { systemd_state "$(systemd_unit "$1")"; }
+systemd_state() { systemctl show --property=ActiveState --value "$1"; }
 
 # systemd_status_text NAME: prints the last status line of the array's unit.
 systemd_status_text() { systemctl show --property=StatusText --value "$(systemd_unit "$1")"; }
@@ -154,8 +156,7 @@ systemd_start_monitor() { act systemctl restart --no-block "ramraid-monitor@$1.p
 # systemd_monitor MD: sets MONITOR to the state of that monitor ("active", "failed" …); to empty
 # when systemd does not say.
 systemd_monitor() {
-	MONITOR=$(systemctl show --property=ActiveState --value "ramraid-monitor@$1.path") ||
-		MONITOR=''
+	MONITOR=$(systemd_state "ramraid-monitor@$1.path") || MONITOR=''
 }
 systemd_stop_monitor() {
 	! systemd_is_running || act systemctl stop --no-block "ramraid-monitor@$1.path"

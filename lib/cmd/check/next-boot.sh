@@ -112,8 +112,8 @@ check_next_boot_blocks() { # RELEASE
 		check_next_boot_is_raised_ || return 0
 	findings_problem no-block-module "Linux $1 to have the module zram, since BLOCK=4096" \
 		'none, so that the array would not start' "remove that kernel, or install its \
-package with that module; if there is no partition table on the array, BLOCK=auto will do (LARGER \
-BLOCKS in ramraid-concepts(7))" "$1"
+package with that module; if there is no partition table on the array, BLOCK=auto will do \
+(LARGER BLOCKS in ramraid-concepts(7))" "$1"
 }
 check_next_boot_is_raised_() {
 	local member nodes=() NODE

@@ -74,7 +74,7 @@ check_record_hotplug() {
 	local unit state
 	[[ $CHECK_UNIT == @(active|reloading) ]] || return 0
 	for unit in ramraid-hotplug.path ramraid-hotplug.timer; do
-		state=$(systemctl show --property=ActiveState --value "$unit") || state=''
+		state=$(systemd_state "$unit") || state=''
 		[[ $state != @(inactive|failed|deactivating) ]] ||
 			findings_problem hotplug-inactive "$unit to be active, so that disks that \
 come back are put back" "it $state" \
