@@ -1,8 +1,8 @@
 # The unit of an array that runs, while its configuration is broken or missing.
 # shellcheck shell=bash
 
-need config/conf config/conf-need core/log core/paths observe/before-look observe/facts
-need world/systemd
+need config/conf config/conf-need core/log core/paths notes/watched observe/before-look
+need observe/facts world/systemd
 
 declare -gA F # the facts: decide/facts.list
 
@@ -17,7 +17,8 @@ keep_up() {
 keep_up_here_() { # NAME
 	before_look_configured "$1"
 	facts_observe
-	[[ ${F[array.state]} == active ]] || return 0
+	# Somebody may have stopped it, and started it under another name.
+	[[ ${F[array.state]} == active ]] && watched_is "${F[array.md]}" || return 0
 	conf_need_started "$1" # says what is wrong
 	log_warning "$1: the array goes on as it is, and a shutdown takes its RAM leg out; for \
 anything else, correct or put back $ETC/$1.conf first, then: ramraid attach $1"

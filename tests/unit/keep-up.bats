@@ -39,6 +39,15 @@ unit_starts() {
 	done
 }
 
+@test "the unit of an array that has been started under another name since does not come up" {
+	mv "$R/etc/ramraid/data.conf" "$R/etc/ramraid/other.conf"
+	echo 'md127 6' >"$R/run/ramraid/data.watched"
+	echo 'md127 7' >"$R/run/ramraid/other.watched"
+	unit_starts
+	assert_failure 3
+	[[ -z $(calls) ]] || fail "$(calls)"
+}
+
 @test "an array that does not run is not started by what it was started with before" {
 	echo MEMBR=/dev/sda >"$R/etc/ramraid/data.conf"
 	put array_state clear
