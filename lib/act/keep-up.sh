@@ -20,8 +20,8 @@ keep_up_here_() { # NAME
 	# Somebody may have stopped it, and started it under another name.
 	[[ ${F[array.state]} == active ]] && watched_is "${F[array.md]}" || return 0
 	conf_need_started "$1" # says what is wrong
-	log_warning "$1: the array goes on as it is, and a shutdown takes its RAM leg out; for \
+	log_warning "$1: the array keeps running, and a shutdown takes its RAM leg out; for \
 anything else, correct or put back $ETC/$1.conf first, then: ramraid attach $1"
-	systemd_ready 'its configuration is broken or missing; the array goes on as it is'
+	systemd_ready 'its configuration is broken or missing; the array keeps running'
 	exit "$EX_OK"
 }

@@ -1147,6 +1147,9 @@ stay a plain array"
 	says 'systemctl unmask ramraid-hotplug.path'
 	echo failed >"$R/timer"
 	finds hotplug-inactive hotplug-inactive
+	echo HOTPLUG=no >>"$R/etc/ramraid/data.conf"
+	finds hotplug-inactive
+	says 'expected ramraid-hotplug.timer'
 }
 
 @test "a monitor that is not active is found" {

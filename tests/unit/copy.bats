@@ -246,20 +246,28 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 	same
 }
 
-@test "if a leg gets a bad block later, all its pieces come from another leg, or the copy fails" {
-	legs 16 2
-	spoiled sd1
+leaves() { rm -rf "$R/sys/block/md127/md/dev-$1"; } # NODE
+
+# once_given COMMAND: when sd1 has given a piece, COMMAND happens to it, before sd0 is read on.
+once_given() {
+	THEN=$1
 	dd() {
 		case $* in
 		*"/sd0 "*seek_bytes*)
 			timeout 20 bash -c 'until [[ -s $1 || -e $2 ]]; do sleep 0.05; done' - \
 				"$R/run/ramraid/data.copy/"{gave.1,bad.sd1} ||
 				return
-			lists_bad sd1
+			"$THEN" sd1
 			;;
 		esac
 		command dd "$@"
 	}
+}
+
+@test "if a leg gets a bad block later, all its pieces come from another leg, or the copy fails" {
+	legs 16 2
+	spoiled sd1
+	once_given lists_bad
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' && ! -e $R/run/ramraid/data.copy/done.1 &&
 		-e $R/run/ramraid/data.copy/bad.sd1 ]] ||
@@ -276,22 +284,12 @@ lists_bad() { echo '8192 8' >"$R/sys/block/md127/md/dev-$1/bad_blocks"; }
 @test "so it is if a leg is taken out of the array after it has given pieces" {
 	legs 16 2
 	spoiled sd1
-	dd() {
-		case $* in
-		*"/sd0 "*seek_bytes*)
-			timeout 20 bash -c 'until [[ -s $1 || -e $2 ]]; do sleep 0.05; done' - \
-				"$R/run/ramraid/data.copy/"{gave.1,bad.sd1} ||
-				return
-			rm -rf "$R/sys/block/md127/md/dev-sd1"
-			;;
-		esac
-		command dd "$@"
-	}
+	once_given leaves
 	copies sd0 sd1
 	[[ $COPY_STATE == 'done' && ! -e $R/run/ramraid/data.copy/gave.1 ]] ||
 		fail "$COPY_STATE $COPY_WHY"
 	same
-	rm -rf "$R/sys/block/md127/md/dev-sd0"
+	leaves sd0
 	not copy_finish data
 	[[ $COPY_WHY == *"can't be trusted any more: sd0 is no longer in sync"* ]] ||
 		fail "$COPY_WHY"

@@ -69,15 +69,17 @@ is cut before, the next start may trust that leg" \
 sysctl fs.inotify.max_user_instances=1024, and the same line in /etc/sysctl.d"
 }
 
-# The array's unit pulls them in; somebody may have stopped or masked them since.
+# The array's unit pulls them in; somebody may have stopped or masked them since. The timer also
+# serves an array with HOTPLUG=no: it writes the record.
 check_record_hotplug() {
 	local unit state
 	[[ $CHECK_UNIT == @(active|reloading) ]] || return 0
 	for unit in ramraid-hotplug.path ramraid-hotplug.timer; do
+		[[ ${CONF[HOTPLUG]} != no || $unit != *.path ]] || continue
 		state=$(systemd_state "$unit") || state=''
 		[[ $state != @(inactive|failed|deactivating) ]] ||
 			findings_problem hotplug-inactive "$unit to be active, so that disks that \
-come back are put back" "it $state" \
+come back are put back, and every change gets into the record" "it $state" \
 				"systemctl start $unit; if it is masked: systemctl unmask $unit"
 	done
 }
